@@ -259,5 +259,6 @@ def _batch_pieces(lead: tuple[int, ...], rows: int, threads: int, work: int) -> 
         return [
             (*before, slice(*part)) for part in shares(lead[axis], max(threads, PIECES), HEAD_START // max(each, 1))
         ]
-    step = -(-rows // PIECES)
+    count = math.prod(lead)
+    step = rows if count % PIECES == 0 or count >= 4 * PIECES else -(-rows // PIECES)
     return [(*index, slice(start, start + step)) for index in np.ndindex(*lead) for start in range(0, rows, step)]

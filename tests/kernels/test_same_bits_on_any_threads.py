@@ -1,6 +1,6 @@
 """How work is cut depends on shapes alone: the same bits on one thread, two, three and eight, forward and backward.
 
-BLAS has one thread while the tests run: where its own threads share a product they decide the bits (docs/reproducibility.md).
+BLAS has one thread while the tests run: where its own threads share a product they decide the bits (docs/howto/speed.md).
 """
 
 import functools
@@ -90,7 +90,7 @@ def same_bits(monkeypatch, function, *tensors):
         assert [one == other for one, other in zip(want, got)] == [True] * len(want), f"{count} threads"
 
 
-@pytest.mark.parametrize("shape", [ROWS, LONG, (30_001, 33), (50, 20_001)], ids=str)
+@pytest.mark.parametrize("shape", [ROWS, LONG, (30_001, 33)], ids=str)
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_rows(monkeypatch, name, shape):
     if name == "group_norm" and shape[1] < 1200:

@@ -257,8 +257,10 @@ def test_batches_are_dealt_out_evenly_and_completely(lead, count):
     for piece in pieces:
         done[piece] += 1
     assert (done == 1).all()
-    if math.prod(lead) % count == 0:
+    if math.prod(lead) % threads.PIECES == 0 or math.prod(lead) >= 4 * threads.PIECES:
         assert len(pieces) <= math.prod(lead)  # whole matrices
+    if math.prod(lead) < 4 * threads.PIECES and math.prod(lead) % threads.PIECES:
+        assert pieces == products._batch_pieces(lead, 64, 1, 1 << 30)  # the shape alone decides how matrices are cut
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

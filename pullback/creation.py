@@ -20,7 +20,8 @@ from .from_data import all_floats_between, array_from
 from .functional.operands import sizes_of
 from .functional.refusals import blamed, must_be_tensor
 from .functional.registry import FUNCTIONS, METHODS, write_out
-from .layout import dense_order, is_in_order, require_strided
+from .kernels.order import dense_order
+from .layout import is_in_order, require_strided
 from .notices import warn_user
 from .size import Size
 from .tensor import Tensor, new_object

@@ -58,27 +58,6 @@ def is_in_order(wish: Any) -> bool:
     return wish is not None and wish is not preserve_format
 
 
-def dense_order(array: Any) -> tuple[int, ...]:
-    """The dims, outermost first, in which a new tensor of an array's layout lies in memory, without gaps.
-
-    Wider steps come first; dims that were expanded (steps of 0) stay where they are among their neighbours.
-    """
-    shape, steps = array.shape, array.strides
-    order = list(range(array.ndim))[::-1]  # innermost first
-    for start in range(1, len(order)):
-        place = start
-        for before in range(start - 1, -1, -1):
-            inner, outer = order[before], order[place]
-            if not steps[inner] or not steps[outer]:
-                continue
-            if steps[inner] > steps[outer] or steps[inner] == steps[outer] and shape[inner] > shape[outer]:
-                order[before], order[place] = outer, inner
-                place = before
-            elif steps[inner] < steps[outer]:
-                break
-    return tuple(order[::-1])
-
-
 def require_strided(value: Any) -> None:
     """Refuse to make a tensor of zeros, random numbers or the like in another layout."""
     if value is None or value is strided:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..layout import dense_order
+from ..kernels.order import dense_order
 from .batched import Batched, raw
 
 _levels: ContextVar[tuple[Any, ...]] = ContextVar("pullback_randomness", default=())

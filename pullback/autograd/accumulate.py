@@ -16,6 +16,7 @@ from numpy import ndarray
 
 from ..arrays.mostly_zeros import Rows
 from ..kernels.like import is_elsewhere
+from ..kernels.order import beside
 from ..quiet import restore, silence, warning_settings
 from ..storage import storage_of
 from ..tensor import Anchor, Tensor
@@ -70,7 +71,7 @@ def prepared(leaf: Tensor, gradient: Any, record: bool, sums: list[tuple[Any, An
     if present is not None and type(present) is not Tensor and present.is_sparse and type(gradient) is not Rows:
         present = leaf._grad = present.to_dense()  # as what is added to it is
     if record:
-        return recorded_sum(present, gradient)
+        return recorded_sum(leaf, present, gradient)
     if leaf._grad_dtype is not False:
         gradient = cast_to_grad_dtype(gradient, leaf)
     if type(gradient) is Rows:
@@ -108,12 +109,14 @@ def check_sum(present: Tensor, gradient: Any) -> None:
 
 
 def fresh_copy(gradient: Any, leaf: Tensor) -> Any:
-    """A copy that shares memory with nobody and is laid out as the leaf is."""
+    """A copy that shares memory with nobody and is laid out as the leaf is, if that is dense."""
     if type(gradient) is ndarray:
-        if gradient.strides == leaf._array.strides:
+        if gradient.strides == leaf._array.strides and gradient.flags.c_contiguous:
             return gradient.copy()
     elif not isinstance(gradient, np.generic) and not is_elsewhere(gradient):
         return gradient
+    if type(leaf._array) is ndarray:
+        return beside(gradient, leaf._array)
     copy = np.empty_like(leaf._array, dtype=gradient.dtype)
     copy[...] = gradient
     return copy
@@ -125,9 +128,9 @@ def cast_to_grad_dtype(gradient: Any, leaf: Tensor) -> Any:
     return gradient if wanted is None else gradient.astype(wanted._numpy)
 
 
-def recorded_sum(present: Tensor | None, gradient: Any) -> Tensor:
+def recorded_sum(leaf: Tensor, present: Tensor | None, gradient: Any) -> Tensor:
     """The new `.grad` of a recorded pass, out of place so that the old one's history stays true."""
     from ..ops.casting import copied
     from ..ops.pointwise import add
 
-    return copied(None, gradient) if present is None else add(present, gradient)
+    return copied(leaf._array, gradient) if present is None else add(present, gradient)

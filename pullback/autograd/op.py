@@ -15,6 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..dtypes import kind_of
+from ..kernels.order import ordered
 from .node import Node, node_class
 
 # Numbers for what most operations save (`Plan.saves`): `tape.py` has a line for each.
@@ -145,7 +146,8 @@ class Op:
     ) -> None:
         self.node_name: str = node_name
         self.name: str = node_name.split("::")[-1].split("Backward")[0]
-        self.forward: Callable[..., Any] = forward
+        several = kind in ("elementwise", "elementwise_pull") and len(inputs) > 1
+        self.forward: Callable[..., Any] = ordered(forward) if several else forward
         self.inputs: tuple[str, ...] = inputs
         self.rules: dict[str, Callable[..., Any] | None] = rules
         self.real_rules: Any = real_rules or rules  # the same without complex conjugates: for real results
@@ -323,7 +325,7 @@ def _rule_names(rule: Callable) -> tuple[str, ...]:
 
 
 def _parameter_names(forward: Callable) -> tuple[str, ...] | None:
-    code = getattr(forward, "__code__", None)
+    code = getattr(getattr(forward, "__wrapped__", forward), "__code__", None)
     if code is None:
         return None
     if code.co_flags & 0x08:  # **params: anything goes

@@ -17,6 +17,7 @@ from numpy import ndarray
 from .. import tensor as _tensor
 from ..constants import FLOAT32, FLOAT64, doubles, numbers
 from ..constants import number as constant
+from ..kernels.order import ordered
 from ..quiet import quiet
 from ..storage import Storage, add_reader, next_order, storage_of
 from ..tensor import Tensor, anchor_of, new_object
@@ -182,11 +183,15 @@ def binary(
     straight line; anything else goes to `otherwise`. For an operand with itself there may be another operation (`x * x`
     saves less), and for plain arrays another `forward`.
     """
-    forward, blocked, apart = forward or op.forward, op.blocked, op.blocked or op.side_by_side
+    forward = forward or getattr(op.forward, "__wrapped__", op.forward)
+    blocked, apart = op.blocked, op.blocked or op.side_by_side
     many = LARGE_FACTOR if op.side_by_side else LARGE
     plans, plans_of_one = op.pair_plans, (itself or op).pair_plans
     spread = blocked or op.kind == "linear"  # sums: their rules are nothing to spread over threads
     carefully: Callable[..., Any] = otherwise or (lambda a, b: apply(op, (a, b)))
+    whatever_order = forward  # for operands that need not lie in memory in the order of their dims
+    if spread:
+        whatever_order = ordered(lambda x, y: by_blocks(forward, x, y) if x.size >= many else forward(x, y))
 
     def apply_two(a: Any, b: Any) -> Any:
         mode = current_mode()
@@ -215,9 +220,12 @@ def binary(
             return carefully(a, b)
         large = x.size >= many
         try:
-            out = by_blocks(forward, x, y) if large and spread else forward(x, y)
+            if spread and x.ndim > 1 and not x.flags.c_contiguous:
+                out = whatever_order(x, y)
+            else:
+                out = by_blocks(forward, x, y) if large and spread else forward(x, y)
         except (RuntimeWarning, FloatingPointError):
-            out = quiet(forward)(x, y)
+            out = quiet(whatever_order)(x, y)
         except ValueError:
             return carefully(a, b)  # which says in torch's words why the operands do not go together
         result = new_object(Tensor)

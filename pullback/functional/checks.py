@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..autograd.tape import apply, wrap
+from ..kernels.order import ordered
 from ..notices import warn_user
 from ..tensor import Tensor
 from .operands import NUMBERS, as_tensor, broadcast_error, operand, promote
@@ -118,9 +119,9 @@ def broadcasting(op: Op, operands: tuple[Any, ...], params: dict[str, Any] | Non
 
 
 def pair_by_pair(function: Callable[..., Any], *arrays: Any) -> Any:
-    """What a NumPy function makes of arrays; shapes that do not broadcast are an error in torch's words."""
+    """What a NumPy function of single elements makes of arrays; shapes that do not broadcast are an error in torch's words."""
     try:
-        return function(*arrays)
+        return ordered(function)(*arrays)
     except ValueError as error:
         raise _about_shapes(error, arrays) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from ..autograd.tape import wrap
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import from_numpy_dtype, result_dtype
+from ..kernels.order import ordered
 from ..ops.fusing import zero_of
 from ..quiet import quiet
 from ..tensor import Tensor
@@ -38,7 +40,7 @@ def _values(a: Any, b: Any) -> tuple | None:
 
 def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callable[..., Any]:
     """A comparison as function, method, operator and in-place method."""
-    ordered = name not in ("eq", "ne")
+    has_order, turned = name not in ("eq", "ne"), ordered(ufunc)
 
     def operator(input: Any, other: Any) -> Any:
         x = input._array
@@ -51,18 +53,18 @@ def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callabl
                 y = number(other, kind) if other else zero_of(x)
             if y is not None and y.dtype is kind:
                 try:
-                    return wrap(ufunc(x, y))
+                    return wrap(ufunc(x, y) if x.ndim < 2 or x.flags.c_contiguous else turned(x, y))
                 except ValueError:
                     raise broadcast_error(x.shape, y.shape) from None
         return carefully(input, other)
 
     def carefully(input: Any, other: Any) -> Any:
-        if not ordered and (type(other) in (list, tuple) or type(other) is np.ndarray and other.dtype.kind in "OSU"):
+        if not has_order and (type(other) in (list, tuple) or type(other) is np.ndarray and other.dtype.kind in "OSU"):
             return NotImplemented  # `x == []` asks whether it is one, and is False
         values = _values(input, other)
         if values is None:
             return NotImplemented
-        if ordered and np.result_type(*values).kind == "c":
+        if has_order and np.result_type(*values).kind == "c":
             raise NotImplementedError(f'"{name}_cpu" not implemented for complex tensors: they have no order')
         return wrap(pair_by_pair(ufunc, *values))
 
@@ -147,7 +149,7 @@ def _test(
         if array.dtype.kind == "c" and not complex_ok:
             raise RuntimeError(f"{name} does not support complex inputs: they have no sign")
         if array.dtype.kind in "biu":
-            return wrap(np.full(array.shape, integers))
+            return wrap(np.full_like(array, integers, bool))
         return wrap(check(array))
 
     function.__name__ = function.__qualname__ = name
@@ -178,7 +180,11 @@ def _close(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) ->
     x, y = a._array, b._array
     if x.dtype.kind == "V":
         x, y = x.astype(np.float32), y.astype(np.float32)
-    close = pair_by_pair(np.equal, x, y)
+    return pair_by_pair(functools.partial(_near, rtol=rtol, atol=atol, equal_nan=equal_nan), x, y)
+
+
+def _near(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    close = np.equal(x, y)
     if equal_nan and x.dtype.kind in "fc":
         close = close | (np.isnan(x) & np.isnan(y))
     if rtol == 0 and atol == 0:

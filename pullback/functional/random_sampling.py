@@ -21,8 +21,9 @@ from ..autograd.writes import bump, check_no_overlap, check_writable, in_place
 from ..creation import _checked as checked_sizes
 from ..creation import finish
 from ..dtypes import as_dtype, default_dtype, int64
+from ..kernels.order import dense_order
 from ..kernels.random import discrete, streams
-from ..layout import dense_order, is_in_order
+from ..layout import is_in_order
 from ..ops.pointwise import flat
 from ..storage import storage_of
 from ..tensor import Tensor

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from pullback.kernels.order import in_common_order
 from pullback.kernels.threads import parallel_tasks
 from pullback.quiet import quiet
 
@@ -96,6 +97,23 @@ def run(
     NumPy scalars answers with a NumPy scalar.
     """
     arrays = [np.asarray(operand) for operand in operands]
+    params = {"core": core, "single": single, "scalar": scalar, "block": block}
+    result = in_common_order(_run, arrays, params) if any(map(_is_turned, arrays)) else _run(*arrays, **params)
+    return result if any(isinstance(operand, np.ndarray) for operand in operands) else result[()]
+
+
+def _is_turned(array: np.ndarray) -> bool:
+    return array.ndim > 1 and not array.flags.c_contiguous
+
+
+def _run(
+    *operands: np.ndarray,
+    core: Callable[..., np.ndarray],
+    single: bool,
+    scalar: Callable[..., float] | None,
+    block: int,
+) -> np.ndarray:
+    arrays = list(operands)
     dtype = _floating_dtype(arrays)
     shape = arrays[0].shape
     if any(array.shape != shape for array in arrays[1:]):
@@ -118,5 +136,4 @@ def run(
     if result.dtype != dtype:
         with np.errstate(over="ignore"):
             result = result.astype(dtype)
-    result = result.reshape(shape)
-    return result if any(isinstance(operand, np.ndarray) for operand in operands) else result[()]
+    return result.reshape(shape)

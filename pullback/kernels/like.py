@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy import generic, ndarray
 
+from .order import empty_like
+
 NUMPYS = (ndarray, generic)  # what operations of NumPy give: arrays, and its numbers for those without dims
 
 
@@ -36,6 +38,10 @@ def empty(shape: tuple[int, ...], like: Any) -> Any:
 def copy(x: Any, order: Any = "K") -> Any:
     """A copy with memory of its own, of a number as well."""
     if isinstance(x, NUMPYS):
+        if order == "K" and 0 in x.strides and x.ndim > 1:
+            out = empty_like(x)
+            out[...] = x
+            return out
         return np.array(x, order=order)
     return np.array(x, order=order, like=x)
 

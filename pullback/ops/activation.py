@@ -15,9 +15,11 @@ from ..autograd.op import Op, elementwise, op
 from ..dtypes import kind_of
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
+from ..kernels.order import ordered
 from .fusing import LARGE, choose, drop, in_blocks, in_single, keep, limited, single, zero_of
 from .pointwise import sigmoid, straight
 from .special import erf
+from .striding import in_order
 
 _SLOPE = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715
@@ -75,7 +77,7 @@ def _softplus_pullback(g: Any, x: Any, beta: float, threshold: float) -> Any:
 softplus: Op = op("SoftplusBackward0", kernels.softplus, kind="elementwise_pull", x=_softplus_pullback)
 log_sigmoid: Op = op(
     "LogSigmoidBackward0",
-    in_single(special_kernels.log_sigmoid),
+    in_single(lambda x: in_order(special_kernels.log_sigmoid(x))),
     kind="elementwise_pull",
     inputs=("x",),
     x=lambda g, x: g * sigmoid(-x),
@@ -92,7 +94,7 @@ def _mish_pullback(g: Any, x: Any) -> Any:
     return g * (t + x * sigmoid(x) * (1 - t * t))
 
 
-mish: Op = op("MishBackward0", in_single(_mish), kind="elementwise_pull", x=_mish_pullback)
+mish: Op = op("MishBackward0", ordered(in_single(_mish)), kind="elementwise_pull", x=_mish_pullback)
 
 # --- exponential below zero ---
 

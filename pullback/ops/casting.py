@@ -8,11 +8,7 @@ import numpy as np
 
 from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, empty
-
-
-def _order(x: Any) -> Any:
-    """Copies keep the order of dims in memory; the repeated elements of an expanded tensor have none."""
-    return "C" if 0 in x.strides else "K"
+from ..kernels.order import beside
 
 
 def ready_for(dtype: Any, x: Any) -> Any:
@@ -33,18 +29,22 @@ def _cast(x: Any, dtype: Any) -> Any:
         from ..kernels.half import converted
 
         return converted(x)
-    return x.astype(dtype, order=_order(x)) if x.ndim else x.astype(dtype)
+    return copy(x).astype(dtype) if x.ndim > 1 and 0 in x.strides else x.astype(dtype)
 
 
 _MANY = 1 << 14  # elements of half precision from which there is a faster way
 
 
+def _copied(target: Any, x: Any) -> Any:
+    return beside(x, target) if type(x) is type(target) is np.ndarray and x.ndim > 1 else copy(x)
+
+
 # The tape's edge casts cotangents back, so the pullback of a cast is the identity.
 cast: Op = linear("ToCopyBackward0", _cast, x=lambda g: g)
-clone: Op = linear("CloneBackward0", lambda x: copy(x, _order(x)), x=lambda g: g)
+clone: Op = linear("CloneBackward0", copy, x=lambda g: g)
 clone_contiguous: Op = linear("CloneBackward0", lambda x: copy(x, "C"), x=lambda g: g)
 # Torch shows the copy's target, which has no gradient, as the first of two inputs.
-copied: Op = linear("torch::autograd::CopyBackwards", lambda target, x: copy(x), target=None, x=lambda g: g)
+copied: Op = linear("torch::autograd::CopyBackwards", _copied, target=None, x=lambda g: g)
 copied.unseen = ()
 
 

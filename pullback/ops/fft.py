@@ -6,12 +6,14 @@ Transforms are unscaled but for `scale`. Sizes are right by the time an array ge
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..autograd.op import Op, linear
 from ..kernels.like import copy, zeros
+from ..kernels.order import inverse
 from .striding import in_order
 
 
@@ -46,6 +48,32 @@ def _pass(x: Any, axes: tuple, forward: bool) -> tuple[Any, int]:
     return x, left
 
 
+def _batches_first(fixed: int) -> Callable[..., Any]:
+    """Let a transform run over memory in which its own axes come last, and leave its result so, as torch does.
+
+    The other axes come before them, wide steps first; so do those transformed, but for as many at the end as are `fixed`.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(x: Any, axes: tuple, **params: Any) -> Any:
+            if type(x) is not np.ndarray or not axes:
+                return function(x, axes, **params)
+            steps = x.strides
+            free, last = axes[: len(axes) - fixed], axes[len(axes) - fixed :]
+            order = sorted((axis for axis in range(x.ndim) if axis not in axes), key=lambda axis: -steps[axis])
+            order += (*sorted(free, key=lambda axis: -steps[axis]), *last)
+            if order == sorted(order):
+                return function(x, axes, **params)
+            own = tuple(order.index(axis) for axis in axes)
+            return function(x.transpose(order), own, **params).transpose(inverse(order))
+
+        run.__wrapped__ = function  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+@_batches_first(fixed=0)
 def _transform(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
     """All frequencies. The result of a real input is complex as well."""
     x = in_order(x)
@@ -62,7 +90,7 @@ _FEW = 1024  # elements of which computing all frequencies is quicker than mirro
 
 def _mirrored(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
     """All frequencies of a real input: half of them are the conjugates of the other half."""
-    half = _real_transform(x, axes, scale)
+    half = _real_transform(x, axes, scale=scale)
     if not forward:
         half = np.conj(half, out=half)
     last, size = axes[-1], x.shape[axes[-1]]
@@ -86,6 +114,7 @@ transform: Op = linear("FftC2CBackward0", _transform, x=_transform_adjoint)
 transform_of_real: Op = linear("FftR2CBackward0", _transform, x=_transform_adjoint)
 
 
+@_batches_first(fixed=1)
 def _real_transform(x: Any, axes: tuple, scale: float) -> Any:
     """Of a real input: the last axis keeps the non-negative frequencies only."""
     x = in_order(x)
@@ -108,6 +137,7 @@ def _real_transform_adjoint(g: Any, x_shape: tuple, axes: tuple, scale: float) -
 real_transform: Op = linear("FftR2CBackward0", _real_transform, x=_real_transform_adjoint)
 
 
+@_batches_first(fixed=1)
 def _real_inverse(x: Any, axes: tuple, size: int, scale: float) -> Any:
     """Back from non-negative frequencies to a real result with `size` elements on the last axis."""
     if 0 in x.shape:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, zeros
+from ..kernels.order import common_order, in_dims
 from .fusing import MANY, choose, drop, in_blocks, keep
 from .striding import in_order
 
@@ -20,7 +21,33 @@ def _pick(x: Any, index: tuple) -> Any:
     if len(index) == 1 and x.flags.c_contiguous and index[0].dtype.char == "l":
         return x.take(index[0], 0)  # the same in a third of the time, where there is little to take
     out = x[index]
+    if x.ndim > 1 and type(x) is np.ndarray and not x.flags.c_contiguous:
+        return in_dims(out, _order_of_picked(x, index, out))
     return out if out.flags.c_contiguous else np.ascontiguousarray(out)  # NumPy promises no order
+
+
+def _order_of_picked(x: Any, index: tuple[Any, ...], out: Any) -> list[int]:
+    """In which order the dims of `x[index]` lie in memory: those that are kept, as they did in x."""
+    steps: list[int] = []  # of the dims of the result; 0 along those of the index arrays
+    axis, places, arrays = 0, [], []
+    for part in index:
+        if type(part) is np.ndarray:
+            places.append(len(steps))
+            arrays.append(part)
+            axis += part.ndim if part.dtype.kind == "b" else 1
+        else:
+            steps.append(x.strides[axis])
+            axis += 1
+    steps.extend(x.strides[axis:])
+    start = places[0] if places and places[-1] == places[0] else 0
+    count = out.ndim - len(steps)
+    steps[start:start] = [0] * count
+    all_steps = [steps]
+    for part in arrays:
+        if part.dtype.kind != "b":
+            inside = np.broadcast_to(part, out.shape[start : start + count]).strides
+            all_steps.append([0] * start + list(inside) + [0] * (out.ndim - start - count))
+    return common_order(out.shape, all_steps)
 
 
 def _add_back(x: Any, shape: tuple, index: tuple) -> Any:
@@ -73,7 +100,7 @@ add_back: Op = linear("IndexPutBackward0", _add_back, x=lambda g, index: pick(g,
 
 
 def _put(x: Any, value: Any, index: tuple, accumulate: bool) -> Any:
-    out = copy(x, "C")
+    out = copy(x)
     write(out, value, index, accumulate)
     return out
 
@@ -125,3 +152,4 @@ masked_fill_from: Op = op(
     mask=None,
     value=lambda g, mask: np.sum(keep(mask, g)),
 )
+masked_fill.forward = masked_fill_from.forward = _masked_fill  # results lie in the order of the dims, as torch's do

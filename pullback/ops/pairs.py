@@ -14,6 +14,7 @@ import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
 from ..constants import FLOAT32, FLOAT64, number
+from ..kernels.order import ordered
 from .fusing import LARGE, choose, in_blocks
 from .pointwise import flat, sigmoid
 
@@ -187,7 +188,7 @@ def _lerp(a: Any, b: Any, weight: Any) -> Any:
 
 lerp_scalar: Op = linear(
     "LerpBackward0",
-    lambda a, b, weight: _lerp(a, b, weight) if a.size < LARGE else in_blocks(_lerp, a, b, weight=weight),
+    ordered(lambda a, b, weight: _lerp(a, b, weight) if a.size < LARGE else in_blocks(_lerp, a, b, weight=weight)),
     a=lambda g, weight: g * np.conj(1 - weight),
     b=lambda g, weight: g * np.conj(weight),
 )

@@ -15,15 +15,17 @@ from ..autograd.op import Op, _rule_names, conjugate, elementwise, linear, op, p
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, kind_of, number_in
 from ..kernels import rectifier
+from ..kernels.order import ordered
 from ..quiet import restore, silence, warning_settings
 from .fusing import LARGE, MANY, choose, drop, fused, in_blocks, keep, limited, number_for, zero_of
+from .striding import in_order
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 
 # --- arithmetic ---
 
-add: Op = linear("AddBackward0", operator.add, a=passed_on, b=passed_on)
-subtract: Op = linear("SubBackward0", operator.sub, a=passed_on, b=lambda g: -g)
+add: Op = linear("AddBackward0", ordered(operator.add), a=passed_on, b=passed_on)
+subtract: Op = linear("SubBackward0", ordered(operator.sub), a=passed_on, b=lambda g: -g)
 subtract.written = {"b": "-{g}"}
 reverse_subtract: Op = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=passed_on)
 reverse_subtract_tensors: Op = linear("RsubBackward0", lambda a, b: b - a, a=lambda g: -g, b=passed_on)
@@ -31,6 +33,7 @@ reverse_subtract.unseen = (1,)  # a number
 reverse_subtract.written = reverse_subtract_tensors.written = {"a": "-{g}"}
 
 
+@ordered
 def _add_scaled(a: Any, b: Any, alpha: Any) -> Any:
     kind = b.dtype
     if kind.itemsize == 2 and kind.kind in "fV":
@@ -163,7 +166,7 @@ power: Op = op(
 )
 power_of_scalar: Op = op(
     "PowBackward2",
-    lambda x, base: _power(np.asarray(base, dtype=x.dtype), x),
+    lambda x, base: in_order(_power(np.asarray(base, dtype=x.dtype), x)),
     kind="elementwise_pull",
     x=lambda g, out, x, base: g * conjugate(_power_base_partial(out, x, base)),
 )
@@ -396,7 +399,7 @@ conj_physical: Op = op("ConjPhysicalBackward0", np.conj, kind="real_linear", x=l
 
 def _angle(x: Any) -> Any:
     if x.dtype.kind == "c":
-        return np.angle(x)
+        return in_order(np.angle(x))
     return np.where(np.isnan(x), x, np.where(x < 0, x.dtype.type(math.pi), x.dtype.type(0)))
 
 
@@ -417,11 +420,11 @@ def _complex(a: Any, b: Any) -> Any:
 
 
 make_complex: Op = op(
-    "ComplexBackward0", _complex, kind="real_linear", a=lambda g: np.real(g), b=lambda g: np.real(g * -1j)
+    "ComplexBackward0", ordered(_complex), kind="real_linear", a=lambda g: np.real(g), b=lambda g: np.real(g * -1j)
 )
 polar: Op = op(
     "PolarBackward0",
-    lambda size, angle: _complex(size * np.cos(angle), size * np.sin(angle)),
+    ordered(lambda size, angle: _complex(size * np.cos(angle), size * np.sin(angle))),
     kind="real_pull",
     size=lambda g, angle: np.real(np.conj(g) * make_complex(np.cos(angle), np.sin(angle))),
     angle=lambda g, out: np.real(np.conj(g) * (out * 1j)),
@@ -441,7 +444,9 @@ def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
-nan_to_num: Op = op("NanToNumBackward0", _nan_to_num, kind="elementwise_pull", x=lambda g, x: g * np.isfinite(x))
+nan_to_num: Op = op(
+    "NanToNumBackward0", ordered(_nan_to_num), kind="elementwise_pull", x=lambda g, x: g * np.isfinite(x)
+)
 
 # --- kinks ---
 

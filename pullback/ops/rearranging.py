@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
-from ..kernels.like import empty
+from ..kernels.like import copy, empty
+from ..kernels.order import like
 from ..kernels.rectifier import BITS
 from .reductions import sum_axes
 from .striding import in_order
@@ -90,7 +91,8 @@ _FULL, _BACKWARDS = slice(None), slice(None, None, -1)
 
 
 def _flip(x: Any, axes: tuple) -> Any:
-    return x[tuple([_BACKWARDS if axis in axes else _FULL for axis in range(x.ndim)])].copy()
+    turned = x[tuple([_BACKWARDS if axis in axes else _FULL for axis in range(x.ndim)])].copy()
+    return like(turned, x) if type(x) is np.ndarray else turned
 
 
 def _roll(x: Any, shifts: tuple, axes: tuple) -> Any:
@@ -102,6 +104,12 @@ def _roll(x: Any, shifts: tuple, axes: tuple) -> Any:
     return np.concatenate((x[(*lead, slice(cut, None))], x[(*lead, slice(0, cut))]), axes[0])
 
 
+def _rotate(x: Any, k: int, axes: tuple) -> Any:
+    if not k % 2:
+        return _flip(x, axes) if k % 4 else copy(x, "C")
+    return np.swapaxes(_flip(x, (axes[k % 4 == 1],)), *axes)
+
+
 flip: Op = linear("FlipBackward0", _flip, x=lambda g, axes: flip(g, axes=axes))
 roll: Op = linear(
     "RollBackward0",
@@ -110,7 +118,7 @@ roll: Op = linear(
 )
 rotate: Op = linear(
     "Rot90Backward0",
-    lambda x, k, axes: np.rot90(x, k, axes).copy(),
+    _rotate,
     x=lambda g, k, axes: rotate(g, k=-k, axes=axes),
 )
 

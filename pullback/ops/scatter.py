@@ -16,6 +16,7 @@ import numpy as np
 
 from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, zeros
+from ..kernels.order import like
 from .fusing import in_single
 from .indexing import add_slices
 from .striding import in_order
@@ -285,7 +286,7 @@ index_copy: Op = linear(
 
 
 def _index_fill(x: Any, index: Any, value: Any, axis: int) -> Any:
-    out = copy(x, "C")
+    out = copy(x)
     write_index_fill(out, index, value, axis)
     return out
 
@@ -325,7 +326,7 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
         np.add.at(flat, index.reshape(-1), source.reshape(-1).astype(out.dtype, copy=False))
     else:
         flat[index.reshape(-1)] = source.reshape(-1)
-    return out
+    return like(out, x) if type(x) is np.ndarray else out
 
 
 take: Op = linear("TakeBackward0", _take, x=lambda g, x_shape, index: place_flat(g, index, shape=x_shape), index=None)

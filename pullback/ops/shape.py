@@ -14,6 +14,7 @@ import numpy as np
 from ..autograd.fit import sum_to
 from ..autograd.op import Op, linear
 from ..kernels.like import copy, zeros
+from ..kernels.order import with_steps_of
 from .striding import view_at
 
 
@@ -112,12 +113,18 @@ for _op in (slice_, select):
 
 
 def _replace(x: Any, source: Any, index: tuple) -> Any:
-    out = copy(x)
+    out = with_steps_of(x) if type(x) is np.ndarray else copy(x)
     out[(*index, ...)] = source
     return out
 
 
-clear: Op = linear("SliceBackward0", lambda x, index: _replace(x, 0, index), x=lambda g, index: clear(g, index=index))
+def _cleared(x: Any, index: tuple) -> Any:
+    out = copy(x)
+    out[(*index, ...)] = 0
+    return out
+
+
+clear: Op = linear("SliceBackward0", _cleared, x=lambda g, index: clear(g, index=index))
 replace_selected: Op
 replace_slice: Op
 replace_slice, replace_selected = (
@@ -162,7 +169,7 @@ copied_diagonal: Op = linear(
 
 
 def _replace_diagonal(x: Any, source: Any, offset: int, axis1: int, axis2: int) -> Any:
-    out = copy(x)
+    out = with_steps_of(x) if type(x) is np.ndarray else copy(x)
     _diagonal(out, offset, axis1, axis2)[...] = source
     return out
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from ..kernels.order import dense_order, inverse
 from .counting import sortable
 from .fusing import fused
 from .reductions import each_along
@@ -91,6 +92,10 @@ def order_of(x: Any, axis: int, descending: bool) -> Any:
 
 
 def _sort(x: Any, axis: int, descending: bool, keepdims: Any) -> tuple:
+    if x.ndim > 1 and type(x) is np.ndarray and not x.flags.c_contiguous:  # results lie in memory as x does
+        dims = dense_order(x)
+        turned = in_order(x.transpose(dims))
+        return tuple(part.transpose(inverse(dims)) for part in _sort(turned, dims.index(axis), descending, keepdims))
     order = order_of(x, axis, descending)
     return _take_along(x, order, axis), order
 

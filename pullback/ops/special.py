@@ -17,6 +17,7 @@ from ..kernels import special as kernels
 from ..quiet import quiet
 from .fusing import drop, zero_of
 from .special_orders import lower_gamma_by_shape, zeta_by_exponent
+from .striding import in_order
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
@@ -52,7 +53,9 @@ def _multigamma_partial(x: Any, p: int) -> Any:
     return total
 
 
-multigammaln: Op = elementwise("MvlgammaBackward0", lambda x, p: kernels.multigammaln(x, p), x=_multigamma_partial)
+multigammaln: Op = elementwise(
+    "MvlgammaBackward0", lambda x, p: in_order(kernels.multigammaln(x, p)), x=_multigamma_partial
+)
 
 
 def _gamma_density(a: Any, x: Any) -> Any:

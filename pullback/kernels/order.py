@@ -1,0 +1,153 @@
+"""In which order the dims of a result lie in memory.
+
+NumPy and torch agree where all operands lie in memory alike. Where they do not, NumPy takes the order of the dims, and
+torch that of the first operand that tells two dims apart; random numbers fill memory in order, so programs notice. A
+function of single elements that runs over the dims in torch's order needs no copy: NumPy's result is then in its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+
+def common_order(shape: Sequence[int], all_steps: Sequence[Sequence[int]]) -> list[int]:
+    """The dims of a result, outermost first, from the steps of each operand (0 where it is repeated).
+
+    Of two dims the one with wider steps lies further out, says the first operand that has both. Where steps are equal, the
+    longer dim does. Dims that no operand tells apart stay as they are.
+    """
+    order = list(range(len(shape)))[::-1]  # innermost first
+    for start in range(1, len(order)):
+        place = start
+        for before in range(start - 1, -1, -1):
+            inner, outer = order[before], order[place]
+            verdict = 0
+            for steps in all_steps:
+                near, far = steps[inner], steps[outer]
+                if not near or not far:
+                    continue
+                if near != far:
+                    verdict = 1 if near > far else -1
+                    break
+                if shape[inner] > shape[outer]:
+                    verdict = 1
+                    break
+            if verdict > 0:
+                order[before], order[place] = outer, inner
+                place = before
+            elif verdict < 0:
+                break
+    return order[::-1]
+
+
+def dense_order(array: Any) -> tuple[int, ...]:
+    """The dims, outermost first, in which a new tensor of an array's layout lies in memory, without gaps."""
+    return tuple(common_order(array.shape, (array.strides,)))
+
+
+def inverse(order: Sequence[int]) -> tuple[int, ...]:
+    """The transposition that undoes another."""
+    undone = [0] * len(order)
+    for place, dim in enumerate(order):
+        undone[dim] = place
+    return tuple(undone)
+
+
+def in_dims(values: Any, order: Sequence[int]) -> Any:
+    """An array whose dims lie in memory in an order, outermost first: itself if they do, else a copy."""
+    return np.ascontiguousarray(values.transpose(order)).transpose(inverse(order))
+
+
+def empty_like(array: Any, dtype: Any = None) -> Any:
+    """Memory for an array of the same shape, in the order of its dims and without gaps."""
+    if array.flags.c_contiguous or 0 not in array.strides:
+        return np.empty_like(array, dtype, subok=False)
+    order = dense_order(array)  # NumPy would put what is repeated innermost
+    return np.empty([array.shape[dim] for dim in order], dtype or array.dtype).transpose(inverse(order))
+
+
+def like(values: Any, array: Any) -> Any:
+    """Values that lie in memory as a new tensor like an array of their shape does: themselves, or a copy."""
+    if values.ndim < 2 or values.flags.c_contiguous and array.flags.c_contiguous:
+        return values
+    return in_dims(values, dense_order(array))
+
+
+def is_dense(array: Any) -> bool:
+    """Whether the elements of an array fill their memory without gaps, each its own place, in whatever order of dims."""
+    if array.flags.forc:
+        return True
+    expected = array.itemsize
+    for step, size in sorted((step, size) for step, size in zip(array.strides, array.shape, strict=True) if size != 1):
+        if step != expected:
+            return False
+        expected *= size
+    return True
+
+
+def beside(values: Any, array: Any) -> Any:
+    """A copy of values that lies as an array of their shape does if that is dense, else in the order of the dims."""
+    out = np.empty_like(array, values.dtype, subok=False) if is_dense(array) else np.empty(values.shape, values.dtype)
+    out[...] = values
+    return out
+
+
+def with_steps_of(array: Any) -> Any:
+    """A copy with the very steps of an array, gaps included, unless elements of it share memory."""
+    reach = sum((size - 1) * abs(step) for size, step in zip(array.shape, array.strides, strict=True))
+    if array.flags.c_contiguous or not array.size or 0 in array.strides or min(array.strides) < 0:
+        out = empty_like(array)
+    else:
+        out = np.ndarray(array.shape, array.dtype, np.empty(reach + array.itemsize, np.uint8), 0, array.strides)
+    out[...] = array
+    return out
+
+
+def in_common_order(function: Callable[..., Any], arrays: Sequence[Any], params: dict[Any, Any]) -> Any:
+    """`function(*arrays, **params)`, of single elements, with a result that lies in memory as torch's does."""
+    ndim, many = 0, []
+    for array in arrays:
+        if type(array) is ndarray and array.ndim:
+            many.append(array)
+            ndim = max(ndim, array.ndim)
+        elif getattr(array, "ndim", 0):
+            return function(*arrays, **params)  # batched, or of another library
+    shape = [1] * ndim
+    for array in many:
+        for place, size in enumerate(array.shape, ndim - array.ndim):
+            if size != 1:
+                shape[place] = size
+    all_steps = [
+        [0] * (ndim - array.ndim)
+        + [
+            step if size == wide else 0
+            for size, step, wide in zip(array.shape, array.strides, shape[ndim - array.ndim :])
+        ]
+        for array in many
+    ]
+    order = common_order(shape, all_steps)
+    if order == list(range(ndim)):
+        out = function(*arrays, **params)
+        return out if out.flags.c_contiguous else out.copy()
+    turned = [
+        array[(None,) * (ndim - array.ndim)].transpose(order) if type(array) is ndarray and array.ndim else array
+        for array in arrays
+    ]
+    return function(*turned, **params).transpose(inverse(order))
+
+
+def ordered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of single elements whose results lie in memory as torch's do."""
+
+    def run(*arrays: Any, **params: Any) -> Any:
+        for array in arrays:
+            if type(array) is ndarray and array.ndim > 1 and not array.flags.c_contiguous:
+                return in_common_order(function, arrays, params)
+        return function(*arrays, **params)
+
+    run.__wrapped__ = function  # type: ignore[attr-defined]
+    return run

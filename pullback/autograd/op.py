@@ -147,7 +147,8 @@ class Op:
         self.node_name: str = node_name
         self.name: str = node_name.split("::")[-1].split("Backward")[0]
         several = kind in ("elementwise", "elementwise_pull") and len(inputs) > 1
-        self.forward: Callable[..., Any] = ordered(forward) if several else forward
+        at_liberty = several and not hasattr(forward, "is_ordered")
+        self.forward: Callable[..., Any] = ordered(forward) if at_liberty else forward
         self.inputs: tuple[str, ...] = inputs
         self.rules: dict[str, Callable[..., Any] | None] = rules
         self.real_rules: Any = real_rules or rules  # the same without complex conjugates: for real results

@@ -97,6 +97,12 @@ def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
             view.version = -1 - storage.version
 
 
+def as_own(result: Tensor) -> Tensor:
+    """A new result that was reached through views of memory which nobody else has: no view, as far as programs see."""
+    result._view = None
+    return result
+
+
 def refresh(tensor: Tensor) -> None:
     """Bring a view's node up to date with what has been written to its base."""
     view = tensor._view

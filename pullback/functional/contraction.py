@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd import autocast
 from ..autograd.tape import apply, wrap
+from ..autograd.views import as_own
 from ..dtypes import promote_types
 from ..notices import warn_user
 from ..ops import matmul as ops
@@ -327,6 +328,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     left = tuple(range(a._array.ndim))
     right = tuple(first[second.index(j)] if j in second else a._array.ndim + j for j in range(b._array.ndim))
     out = tuple(n for n in left if n not in first) + tuple(n for n in right if n not in left)
+    if not first:
+        a, b = a.contiguous(), b.contiguous()  # so is their product, then
     run = apply if out else _apply_without_autocast
     return run(ops.contract, (a, b), {"labels": (left, right, out)})
 
@@ -343,7 +346,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     y = (1,) * (ndim - b._array.ndim) + b._array.shape
     a = a.reshape(tuple(n for size in x for n in (size, 1)))
     b = b.reshape(tuple(n for size in y for n in (1, size)))
-    return apply(pointwise.multiply, promote(a, b)).reshape(tuple(m * n for m, n in zip(x, y, strict=True)))
+    product = apply(pointwise.multiply, promote(a, b))
+    return as_own(product.reshape(tuple(m * n for m, n in zip(x, y, strict=True))))
 
 
 # --- cross products, distances ---

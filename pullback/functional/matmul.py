@@ -482,4 +482,4 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
             raise RuntimeError(
                 f"Tensor dimension is {x.ndim}, expected 2 instead. linalg.multi_dot also takes vectors."
             )
-    return items[0] if len(items) == 1 else multi_dot(items)
+    return items[0].clone() if len(items) == 1 else multi_dot(items)

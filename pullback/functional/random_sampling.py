@@ -6,6 +6,7 @@ Those whose parameters are tensors are in `random_choices.py`. The numbers are t
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +22,7 @@ from ..autograd.writes import bump, check_no_overlap, check_writable, in_place
 from ..creation import _checked as checked_sizes
 from ..creation import finish
 from ..dtypes import as_dtype, default_dtype, int64
-from ..kernels.order import dense_order
+from ..kernels.order import dense_order, ordered
 from ..kernels.random import discrete, streams
 from ..layout import is_in_order
 from ..ops.pointwise import flat
@@ -242,6 +243,7 @@ def _in_memory_order(
     return drawn_along(array, lambda shape, contiguous: draw(generator, shape, kind, contiguous, *args), fresh)
 
 
+@functools.partial(ordered, deciding=())
 def replacement(x: np.ndarray, values: np.ndarray) -> np.ndarray:
     """The new values, for each example of a batch if it has the old ones for each."""
     return values if values.ndim >= x.ndim else np.broadcast_to(values, x.shape)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays.batched import all_values
 from ..autograd.tape import apply, apply_unary, wrap
+from ..autograd.views import as_own
 from ..dtypes import dtype as dtype_type
 from ..dtypes import get_default_dtype
 from ..notices import warn_user
@@ -331,7 +332,7 @@ def _quantile(input: Tensor, q: Any, dim: Any, keepdim: bool, interpolation: str
     else:
         result = result.movedim(-1, 0)
         result = result.unsqueeze(axis + 1) if keepdim else result
-    return result.squeeze(0) if levels._array.ndim == 0 else result
+    return as_own(result.squeeze(0) if levels._array.ndim == 0 else result)
 
 
 def _levels(q: Any, input: Tensor, name: str) -> Tensor:

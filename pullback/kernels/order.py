@@ -7,6 +7,7 @@ function of single elements that runs over the dims in torch's order needs no co
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -96,6 +97,51 @@ def beside(values: Any, array: Any) -> Any:
     return out
 
 
+def by_columns(matrices: Any) -> Any:
+    """Matrices whose columns lie in memory one after the other, as LAPACK leaves them."""
+    if type(matrices) is not ndarray or matrices.ndim < 2:
+        return matrices
+    return np.ascontiguousarray(np.swapaxes(matrices, -1, -2)).swapaxes(-1, -2)
+
+
+def has_channels_last(x: Any) -> bool:
+    """Whether the channels of (samples, channels, *places) lie next to each other, as torch's `channels_last` has them."""
+    if x.flags.c_contiguous or not x.strides[1]:
+        return False
+    least = 0
+    for dim in (1, *range(x.ndim - 1, 1, -1), 0):
+        size, step = x.shape[dim], x.strides[dim]
+        if size != 1 or dim == 1:
+            if step < least or not size:
+                return False
+            least = step * size
+    return True
+
+
+def with_channels_last(x: Any) -> Any:
+    """An array whose channels lie next to each other: itself, or a copy."""
+    return in_dims(x, (0, *range(2, x.ndim), 1))
+
+
+def keeping_channels(function: Callable[..., Any], *ranks: int, inputs: int = 1) -> Callable[..., Any]:
+    """A function of (samples, channels, *places) that leaves channels next to each other where the first `inputs` have them so.
+
+    `ranks` are the numbers of dims for which torch does that.
+    """
+
+    @functools.wraps(function)
+    def run(*arrays: Any, **params: Any) -> Any:
+        found = function(*arrays, **params)
+        for x in arrays[:inputs]:
+            if type(x) is ndarray and x.ndim in ranks and not x.flags.c_contiguous and has_channels_last(x):
+                if type(found) is not tuple:
+                    return with_channels_last(found)
+                return tuple(with_channels_last(part) if part.ndim == x.ndim else part for part in found)
+        return found
+
+    return run
+
+
 def with_steps_of(array: Any) -> Any:
     """A copy with the very steps of an array, gaps included, unless elements of it share memory."""
     reach = sum((size - 1) * abs(step) for size, step in zip(array.shape, array.strides, strict=True))
@@ -107,29 +153,24 @@ def with_steps_of(array: Any) -> Any:
     return out
 
 
-def in_common_order(function: Callable[..., Any], arrays: Sequence[Any], params: dict[Any, Any]) -> Any:
-    """`function(*arrays, **params)`, of single elements, with a result that lies in memory as torch's does."""
-    ndim, many = 0, []
+def in_common_order(
+    function: Callable[..., Any], arrays: Sequence[Any], params: dict[str, Any], deciding: Sequence[int] | None = None
+) -> Any:
+    """`function(*arrays, **params)`, of single elements, with a result that lies in memory as torch's does.
+
+    Which dims come first is said by all arrays, or by those at the places `deciding`.
+    """
+    ndim = 0
     for array in arrays:
-        if type(array) is ndarray and array.ndim:
-            many.append(array)
+        if type(array) is ndarray:
             ndim = max(ndim, array.ndim)
         elif getattr(array, "ndim", 0):
             return function(*arrays, **params)  # batched, or of another library
-    shape = [1] * ndim
-    for array in many:
-        for place, size in enumerate(array.shape, ndim - array.ndim):
-            if size != 1:
-                shape[place] = size
-    all_steps = [
-        [0] * (ndim - array.ndim)
-        + [
-            step if size == wide else 0
-            for size, step, wide in zip(array.shape, array.strides, shape[ndim - array.ndim :])
-        ]
-        for array in many
+    shape = np.broadcast_shapes(*[array.shape for array in arrays if type(array) is ndarray])
+    many = [
+        array for array in (arrays if deciding is None else [arrays[i] for i in deciding]) if type(array) is ndarray
     ]
-    order = common_order(shape, all_steps)
+    order = common_order(shape, [_steps(array, shape) for array in many])
     if order == list(range(ndim)):
         out = function(*arrays, **params)
         return out if out.flags.c_contiguous else out.copy()
@@ -137,17 +178,29 @@ def in_common_order(function: Callable[..., Any], arrays: Sequence[Any], params:
         array[(None,) * (ndim - array.ndim)].transpose(order) if type(array) is ndarray and array.ndim else array
         for array in arrays
     ]
-    return function(*turned, **params).transpose(inverse(order))
+    out = function(*turned, **params)
+    return (out if out.flags.c_contiguous else out.copy()).transpose(inverse(order))
 
 
-def ordered(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of single elements whose results lie in memory as torch's do."""
+def _steps(array: ndarray, shape: Sequence[int]) -> list[int]:
+    """The steps of an array along the dims of a shape that it broadcasts to."""
+    missing = len(shape) - array.ndim
+    own = zip(array.shape, array.strides, shape[missing:], strict=True)
+    return [0] * missing + [step if size == wide else 0 for size, step, wide in own]
+
+
+def ordered(function: Callable[..., Any], deciding: Sequence[int] | None = None) -> Callable[..., Any]:
+    """A function of single elements whose results lie in memory as torch's do.
+
+    `deciding` are the places of the operands that say how; none, for results in the order of their dims.
+    """
 
     def run(*arrays: Any, **params: Any) -> Any:
         for array in arrays:
             if type(array) is ndarray and array.ndim > 1 and not array.flags.c_contiguous:
-                return in_common_order(function, arrays, params)
+                return in_common_order(function, arrays, params, deciding)
         return function(*arrays, **params)
 
     run.__wrapped__ = function  # type: ignore[attr-defined]
+    run.is_ordered = True  # type: ignore[attr-defined]
     return run

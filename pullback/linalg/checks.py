@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..arrays.batched import all_values
+from ..autograd.views import as_own
 from ..functional.operands import common_shape
 from ..functional.registry import with_out
+from ..kernels.order import by_columns
 from ..tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -151,3 +153,10 @@ def converged(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any
 def unrecorded(x: Tensor) -> bool:
     """Whether nobody can want a derivative, so that a cheaper routine without vectors will do."""
     return type(x._array) is np.ndarray and not x._requires_grad and not x._tangent
+
+
+def laid_by_columns(result: Tensor) -> Tensor:
+    """A result that nobody has seen yet, with matrices that lie in memory by columns, as LAPACK leaves them in torch."""
+    if type(result._array) is np.ndarray:
+        result._array = by_columns(result._array)
+    return as_own(result)

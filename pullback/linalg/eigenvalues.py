@@ -10,6 +10,7 @@ from ..autograd.tape import apply, wrap
 from ..functional.operands import as_tensor
 from ..ops import decompositions as ops
 from ..ops import linalg as matrices
+from ..ops.striding import in_order
 from ..return_types import another, returned_by
 from ..tensor import Tensor
 from .checks import converged, float_matrix, float_square, linalg_function, unrecorded
@@ -66,7 +67,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     float_square(A, "linalg.eigvalsh")
     lower = _lower(UPLO)
     if unrecorded(A):
-        return wrap(converged("linalg.eigvalsh", np.linalg.eigvalsh, A._array, "L" if lower else "U"))
+        return wrap(in_order(converged("linalg.eigvalsh", np.linalg.eigvalsh, A._array, "L" if lower else "U")))
     return _apply(ops.eigh, A, {"lower": lower}, "linalg.eigvalsh")[0]
 
 
@@ -105,7 +106,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 def _values_alone(A: Tensor) -> Tensor:
-    return wrap(np.linalg.svd(A._array, compute_uv=False))
+    return wrap(in_order(np.linalg.svd(A._array, compute_uv=False)))
 
 
 @linalg_function
@@ -174,7 +175,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     else:
         sizes = converged("linalg.matrix_rank", np.linalg.svd, array, compute_uv=False)
     cutoff = np.maximum(absolute, relative * np.max(sizes, axis=-1))
-    return wrap(np.add.reduce(sizes > cutoff[..., None], axis=-1, dtype=np.int64))
+    return wrap(in_order(np.add.reduce(sizes > cutoff[..., None], axis=-1, dtype=np.int64)))
 
 
 # --- a few of the eigenvalues, low rank ---

@@ -12,7 +12,7 @@ from ..kernels import linear_algebra as kernels
 from ..ops import linalg as ops
 from ..return_types import returned_by
 from ..tensor import Tensor
-from .checks import check_fit, float_matrix, float_square, linalg_function, raise_on, same_dtype
+from .checks import check_fit, float_matrix, float_square, laid_by_columns, linalg_function, raise_on, same_dtype
 from .solvers import solve_triangular
 
 
@@ -85,7 +85,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     lower, info = apply(ops.cholesky, (A.mH if upper else A,))
     if check_errors:
         raise_on(info, "linalg.cholesky_ex", not_positive)
-    return CholeskyEx(lower.mH if upper else lower, info)
+    return CholeskyEx(laid_by_columns(lower.mH) if upper else lower, info)
 
 
 @linalg_function
@@ -172,7 +172,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 def _lu_solve(factors: Tensor, P: Tensor, B: Tensor, adjoint: bool) -> Tensor:
     if adjoint:  # U^H L^H P^T X = B
         Y = solve_triangular(factors.mH, B, upper=False)
-        return P @ solve_triangular(factors.mH, Y, upper=True, unitriangular=True)
+        return laid_by_columns(P @ solve_triangular(factors.mH, Y, upper=True, unitriangular=True))
     Y = solve_triangular(factors, P.mH @ B, upper=False, unitriangular=True)
     return solve_triangular(factors, Y, upper=True)
 
@@ -184,7 +184,8 @@ def _lu_solve(factors: Tensor, P: Tensor, B: Tensor, adjoint: bool) -> Tensor:
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> LDLEx:
     """The LDL factorization of symmetric or Hermitian matrices in LAPACK's compact form, with pivots and info."""
     float_square(A, "torch.linalg.ldl_factor_ex")
-    result = LDLEx(*(wrap(part) for part in kernels.ldl_factor(np.asarray(A._array), hermitian)))
+    factors, pivots, info = map(wrap, kernels.ldl_factor(np.asarray(A._array), hermitian))
+    result = LDLEx(laid_by_columns(factors), pivots, info)
     if check_errors:
         raise_on(result.info, "torch.linalg.ldl_factor_ex", _zero_diagonal)
     return result
@@ -219,4 +220,4 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     for i, (one, order) in enumerate(zip(factors, orders, strict=True)):
         outer, middle = kernels.ldl_unpack(one, order, hermitian)
         whole[i] = outer @ middle @ (outer.conj().T if hermitian else outer.T)
-    return wrap(np.linalg.solve(whole.reshape(LD._array.shape), B._array))
+    return laid_by_columns(wrap(np.linalg.solve(whole.reshape(LD._array.shape), B._array)))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..autograd.tape import apply, apply_unary
+from ..autograd.views import as_own
 from ..dtypes import as_dtype
 from ..dtypes import dtype as dtype_type
 from ..functional.operands import as_tensor, wrap_dim, wrap_dims
@@ -104,7 +105,7 @@ def _extreme(values: Tensor, ord: float, dim: int, keepdim: bool) -> Tensor:
 
 
 def _drop(x: Tensor, dims: tuple[int, int], keepdim: bool) -> Tensor:
-    return x if keepdim else x.squeeze(max(dims)).squeeze(min(dims))
+    return x if keepdim else as_own(x.squeeze(max(dims)).squeeze(min(dims)))
 
 
 def _spectral_norm(x: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..autograd.tape import apply, wrap
+from ..autograd.views import as_own
 from ..functional.operands import common_shape
 from ..ops import linalg as ops
 from ..return_types import returned_by
@@ -16,6 +17,7 @@ from .checks import (
     float_matrix,
     float_square,
     floating,
+    laid_by_columns,
     linalg_function,
     matrix,
     raise_on,
@@ -102,7 +104,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
         result, info = apply(ops.solve_vector if vector else ops.solve, (A, B))
     else:
         result, info = apply(ops.solve, (A.mT, B.mT))
-        result = result.mT
+        result = as_own(result.mT)
     if check_errors:
         raise_on(info, "torch.linalg.solve_ex", lambda _: "The solver failed because the input matrix is singular.")
     return SolveEx(result, info)
@@ -214,7 +216,7 @@ def _least_squares(A: Tensor, B: Tensor, vector: bool, rcond: Any, driver: str) 
         "rtol": np.asarray(0 if driver == "gels" else cutoff, real),
         "hermitian": False,
     }
-    solution = apply(ops.pinv, (A,), params) @ B
+    solution = laid_by_columns(apply(ops.pinv, (A,), params) @ B)
     values = np.linalg.svd(array, compute_uv=False) if array.size else np.zeros((*array.shape[:-2], 0), real)
     ranks = np.add.reduce(values > cutoff * values.max(axis=-1, initial=0, keepdims=True), axis=-1, dtype=np.int64)
     full = driver == "gels" or driver != "gelsy" and bool(np.all(ranks == columns))
@@ -222,7 +224,7 @@ def _least_squares(A: Tensor, B: Tensor, vector: bool, rcond: Any, driver: str) 
         residuals = ((A @ solution - B).abs() ** 2).sum(-2)
         residuals = residuals.squeeze(-1) if vector else residuals
     else:
-        residuals = solution.abs().reshape(-1)[:0]  # torch's empty tensor has a history too
+        residuals = as_own(solution.abs().reshape(-1)[:0])  # torch's empty tensor has a history too
     empty = np.zeros((0,), np.int64)
     return LeastSquares(
         solution.squeeze(-1) if vector else solution,

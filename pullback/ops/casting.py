@@ -24,12 +24,14 @@ def ready_for(dtype: Any, x: Any) -> Any:
 
 
 def _cast(x: Any, dtype: Any) -> Any:
+    if x.ndim > 1 and 0 in x.strides and type(x) is np.ndarray:
+        x = copy(x)  # NumPy would put what is repeated innermost
     x = ready_for(dtype, x)
     if x.size >= _MANY and (x.dtype.char, dtype.char) in (("e", "f"), ("f", "e")) and x.flags.c_contiguous:
         from ..kernels.half import converted
 
         return converted(x)
-    return copy(x).astype(dtype) if x.ndim > 1 and 0 in x.strides else x.astype(dtype)
+    return x.astype(dtype)
 
 
 _MANY = 1 << 14  # elements of half precision from which there is a faster way

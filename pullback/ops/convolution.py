@@ -12,6 +12,7 @@ from typing import Any
 from ..autograd.op import Op, conjugate, linear, op
 from ..kernels import convolution as kernels
 from ..kernels import unfold as columns
+from ..kernels.order import keeping_channels
 from .batching import convolved, convolved_weight, samples
 from .fusing import fused, handing_on, in_single, plain
 from .reductions import sum_axes
@@ -45,19 +46,25 @@ def _bias_rule(g: Any) -> Any:
 
 convolution: Op = op(
     "ConvolutionBackward0",
-    in_single(kernels.convolution),
+    keeping_channels(in_single(kernels.convolution), 4, inputs=2),
     kind="bilinear",
     batch=convolved,
     x=_input_rule,
     weight=_weight_rule,
 )
 convolution_biased: Op = op(
-    "ConvolutionBackward0", _biased, batch=convolved, x=_input_rule, weight=_weight_rule, bias=_bias_rule
+    "ConvolutionBackward0",
+    keeping_channels(_biased, 4, inputs=2),
+    batch=convolved,
+    x=_input_rule,
+    weight=_weight_rule,
+    bias=_bias_rule,
 )
 
 
 def _keeping(x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> tuple:
-    return kernels.convolution_keeping(x, weight, bias, stride=stride, padding=padding, dilation=dilation)
+    out, *kept = kernels.convolution_keeping(x, weight, bias, stride=stride, padding=padding, dilation=dilation)
+    return keeping_channels(lambda *_: out, 4, inputs=2)(x, weight), *kept
 
 
 @geometric
@@ -98,7 +105,7 @@ def _transposed_weight_rule(u: Any, g: Any, weight_shape: tuple, **geometry: Any
 
 convolution_input: Op = op(
     "ConvolutionBackward0",
-    in_single(kernels.convolution_input),
+    keeping_channels(in_single(kernels.convolution_input), 4, inputs=2),
     kind="bilinear",
     batch=convolved,
     g=_transposed_input_rule,
@@ -106,7 +113,7 @@ convolution_input: Op = op(
 )
 convolution_input_biased: Op = op(
     "ConvolutionBackward0",
-    _transposed_biased,
+    keeping_channels(_transposed_biased, 4, inputs=2),
     batch=convolved,
     g=_transposed_input_rule,
     weight=_transposed_weight_rule,

@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd.op import Op
 from ..dtypes import kind_of
 from .fusing import Several
-from .linalg import set_diagonal, solve, solve_triangular
+from .linalg import laid_by_columns, set_diagonal, solve, solve_triangular
 from .matmul import adjoint, diagonal_matrix, diagonal_of
 from .rearranging import triu
 
@@ -62,7 +62,7 @@ def _eigh_pullback(g: Any, outs: Any) -> list:
     return [vectors @ inner @ turned]
 
 
-eigh: Op = _decomposition("LinalgEighBackward0", _eigh, _eigh_pullback)
+eigh: Op = _decomposition("LinalgEighBackward0", laid_by_columns(_eigh, 1), _eigh_pullback)
 
 # --- general eigenvalues ---
 
@@ -91,7 +91,7 @@ def _eig_pullback(g: Any, outs: Any) -> list:
     return [solve(turned, inner @ turned)[0]]
 
 
-eig: Op = _decomposition("LinalgEigBackward0", _eig, _eig_pullback)
+eig: Op = _decomposition("LinalgEigBackward0", laid_by_columns(_eig, 1), _eig_pullback)
 
 # --- singular values ---
 
@@ -143,7 +143,7 @@ def _svd_vectors_pullback(to_left: Any, to_values: Any, to_right: Any, left: Any
     return result
 
 
-svd: Op = _decomposition("LinalgSvdBackward0", _svd, _svd_pullback)
+svd: Op = _decomposition("LinalgSvdBackward0", laid_by_columns(_svd, 0, 2), _svd_pullback)
 
 # --- QR ---
 
@@ -194,4 +194,4 @@ def _qr_tall_pullback(to_q: Any, to_r: Any, q: Any, r: Any) -> Any:
     return solve_triangular(adjoint(r), result, left=False, upper=False, unit=False)
 
 
-qr: Op = _decomposition("LinalgQrBackward0", _qr, _qr_pullback)
+qr: Op = _decomposition("LinalgQrBackward0", laid_by_columns(_qr, 0, 1), _qr_pullback)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd.op import Op, linear
 from ..kernels.like import copy, zeros
-from ..kernels.order import inverse
+from ..kernels.order import empty_like, inverse
 from .striding import in_order
 
 
@@ -59,6 +59,8 @@ def _batches_first(fixed: int) -> Callable[..., Any]:
             if type(x) is not np.ndarray or not axes:
                 return function(x, axes, **params)
             steps = x.strides
+            if len(axes) > 1 and x.dtype.kind == "f" and function is _transform.__wrapped__:
+                steps = empty_like(x).strides  # torch makes complex numbers of it first
             free, last = axes[: len(axes) - fixed], axes[len(axes) - fixed :]
             order = sorted((axis for axis in range(x.ndim) if axis not in axes), key=lambda axis: -steps[axis])
             order += (*sorted(free, key=lambda axis: -steps[axis]), *last)

@@ -6,15 +6,15 @@ against the bounds. Basic indices (views) are in `shape.py`, picking along one a
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, zeros
-from ..kernels.order import common_order, in_dims
+from ..kernels.order import common_order, in_dims, ordered
 from .fusing import MANY, choose, drop, in_blocks, keep
-from .striding import in_order
 
 
 def _pick(x: Any, index: tuple) -> Any:
@@ -129,9 +129,10 @@ put: Op = linear(
 pick.keeps_params = put.keeps_params = True
 
 
+@functools.partial(ordered, deciding=())
 def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
     value = value if value.dtype is x.dtype else np.asarray(value).astype(x.dtype)
-    return in_order(np.where(mask, value, x) if x.size < MANY else in_blocks(choose, mask, value, x))
+    return np.where(mask, value, x) if x.size < MANY else in_blocks(choose, mask, value, x)
 
 
 def write_masked(out: Any, mask: Any, value: Any) -> None:
@@ -152,4 +153,3 @@ masked_fill_from: Op = op(
     mask=None,
     value=lambda g, mask: np.sum(keep(mask, g)),
 )
-masked_fill.forward = masked_fill_from.forward = _masked_fill  # results lie in the order of the dims, as torch's do

@@ -6,6 +6,7 @@ whether that is an error. Eigenvalues, singular values and QR are in `decomposit
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,28 @@ import numpy as np
 from ..autograd.op import Op, conjugate, op
 from ..dtypes import kind_of
 from ..kernels import linear_algebra as kernels
+from ..kernels.order import by_columns
 from .batching import leading
 from .matmul import adjoint, diagonal_of
 from .rearranging import tril, triu
+from .striding import in_order
+
+
+def laid_by_columns(function: Any, *places: int) -> Any:
+    """A function whose results (those at these places, where there are several) are laid out as LAPACK's are in torch.
+
+    All others lie in the order of their dims.
+    """
+
+    @functools.wraps(function)
+    def run(*args: Any, **params: Any) -> Any:
+        found = function(*args, **params)
+        if not places:
+            return by_columns(found)
+        return tuple(by_columns(part) if place in places else in_order(part) for place, part in enumerate(found))
+
+    return run
+
 
 # --- diagonals ---
 
@@ -42,7 +62,9 @@ def _inverse_pullback(g: Any, out: Any) -> list:
     return [-(inverted @ g[0] @ inverted)]
 
 
-inverse: Op = op("LinalgInvExBackward0", kernels.inverse, outputs=0, inputs=("x",), joint=_inverse_pullback)
+inverse: Op = op(
+    "LinalgInvExBackward0", laid_by_columns(kernels.inverse, 0), outputs=0, inputs=("x",), joint=_inverse_pullback
+)
 
 
 def _solve_pullback(g: Any, a: Any, out: Any, needs: tuple) -> list:
@@ -50,12 +72,14 @@ def _solve_pullback(g: Any, a: Any, out: Any, needs: tuple) -> list:
     return [-(right @ adjoint(out)) if needs[0] else None, right]
 
 
-solve: Op = op("LinalgSolveExBackward0", kernels.solve, outputs=0, inputs=("a", "b"), joint=_solve_pullback)
+solve: Op = op(
+    "LinalgSolveExBackward0", laid_by_columns(kernels.solve, 0), outputs=0, inputs=("a", "b"), joint=_solve_pullback
+)
 
 
 def _solve_vector(a: Any, b: Any) -> tuple:
     result, info = kernels.solve(a, b[..., None])
-    return result[..., 0], info
+    return by_columns(result[..., 0]), info
 
 
 def _solve_vector_pullback(g: Any, a: Any, out: Any, needs: tuple) -> list:
@@ -79,7 +103,7 @@ def _triangular_left(g: Any, a: Any, out: Any, left: bool, upper: bool, unit: bo
 
 
 solve_triangular: Op = op(
-    "LinalgSolveTriangularBackward0", kernels.solve_triangular, a=_triangular_left, b=_triangular_right
+    "LinalgSolveTriangularBackward0", laid_by_columns(kernels.solve_triangular), a=_triangular_left, b=_triangular_right
 )
 
 # --- pseudo-inverse ---
@@ -106,7 +130,9 @@ def _pinv_pullback(g: Any, x: Any, out: Any) -> Any:
     return spread - back @ g @ back - x @ out @ spread + back @ out @ (cotangent - cotangent @ out @ x)
 
 
-pinv: Op = op("LinalgPinvBackward0", _pinv, x=_pinv_pullback)
+pinv: Op = op(
+    "LinalgPinvBackward0", lambda x, atol, rtol, hermitian: in_order(_pinv(x, atol, rtol, hermitian)), x=_pinv_pullback
+)
 
 # --- determinants ---
 
@@ -205,7 +231,13 @@ def _cholesky_pullback(g: Any, out: Any) -> list:
     return [solve_triangular(lower, inner, left=False, upper=False, unit=False)]
 
 
-cholesky: Op = op("LinalgCholeskyExBackward0", kernels.cholesky, outputs=0, inputs=("x",), joint=_cholesky_pullback)
+cholesky: Op = op(
+    "LinalgCholeskyExBackward0",
+    laid_by_columns(kernels.cholesky, 0),
+    outputs=0,
+    inputs=("x",),
+    joint=_cholesky_pullback,
+)
 
 
 def _cholesky_solve(b: Any, factor: Any, upper: bool) -> Any:
@@ -229,11 +261,11 @@ def _cholesky_solve_factor(g: Any, factor: Any, out: Any, upper: bool) -> Any:
 
 
 cholesky_solve: Op = op(
-    "CholeskySolveBackward0", _cholesky_solve,
+    "CholeskySolveBackward0", laid_by_columns(_cholesky_solve),
     b=lambda g, factor, upper: cholesky_solve(g, factor, upper=upper), factor=_cholesky_solve_factor,
 )  # fmt: skip
 cholesky_inverse: Op = op(
-    "CholeskyInverseBackward0", _cholesky_inverse,
+    "CholeskyInverseBackward0", laid_by_columns(_cholesky_inverse),
     factor=lambda g, factor, out, upper: _factor_cotangent(out @ g @ out, factor, upper),
 )  # fmt: skip
 
@@ -290,7 +322,9 @@ def _lu_pullback(g: Any, outs: Any) -> list:
     return [permutation(pivots, lu) @ result]
 
 
-lu_factor: Op = op("LinalgLuFactorExBackward0", kernels.lu_factor, outputs=0, inputs=("x",), joint=_lu_pullback)
+lu_factor: Op = op(
+    "LinalgLuFactorExBackward0", laid_by_columns(kernels.lu_factor, 0), outputs=0, inputs=("x",), joint=_lu_pullback
+)
 
 # --- the exponential ---
 

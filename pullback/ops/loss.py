@@ -18,6 +18,7 @@ from ..autograd.op import Op, linear, op
 from ..kernels import activations
 from ..kernels import softmax as kernels
 from ..kernels.large import zeros
+from ..kernels.order import ordered
 from ..quiet import quiet
 from .batching import class_loss, elementwise_loss, placed_classes
 from .fusing import fused, in_blocks, in_single, is_half, limited, number_for, plain
@@ -253,9 +254,25 @@ cross_entropy.copies_before_writes = cross_entropy_2d.copies_before_writes = Tru
 
 # --- two arrays of one shape ---
 
+
+def _laid_as(*deciding: int) -> Any:
+    """Losses that are not summed lie in memory as the operands at these places do."""
+
+    def decorate(function: Any) -> Any:
+        laid = ordered(function, deciding)
+
+        @functools.wraps(function)
+        def run(*arrays: Any, **params: Any) -> Any:
+            return laid(*arrays, **params) if params["reduction"] == "none" else function(*arrays, **params)
+
+        return run
+
+    return decorate
+
+
 mse: Op = op(
     "MseLossBackward0",
-    quiet(lambda x, y, reduction: reduce_losses((x - y) ** 2, reduction)),
+    _laid_as(0, 1)(quiet(lambda x, y, reduction: reduce_losses((x - y) ** 2, reduction))),
     batch=elementwise_loss,
     x=lambda g, x, y, reduction: spread(g, x, reduction) * 2 * (x - y),
     y=lambda g, x, y, reduction: spread(g, x, reduction) * 2 * (y - x),
@@ -276,6 +293,7 @@ def _huber_slope_times(x: Any, y: Any, g: Any, delta: float) -> Any:
     return g * np.where(np.abs(difference) >= delta, delta * np.sign(difference), difference)
 
 
+@_laid_as(0, 1)
 @in_single
 def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
     losses = in_blocks(_huber_losses, x, y, delta=beta)
@@ -296,6 +314,7 @@ smooth_l1: Op = op(
 )
 
 
+@_laid_as(0)
 @in_single
 def _huber(x: Any, y: Any, delta: float, reduction: str) -> Any:
     return reduce_losses(in_blocks(_huber_losses, x, y, delta=delta), reduction)
@@ -314,6 +333,7 @@ huber: Op = op(
 )
 
 
+@_laid_as(0)
 @quiet
 def _soft_margin(x: Any, y: Any, reduction: str) -> Any:
     return reduce_losses(log_add_exp(np.zeros((), x.dtype), -y * x).astype(x.dtype, copy=False), reduction)
@@ -350,7 +370,7 @@ def _bce_pullback(g: Any, x: Any, target: Any, weight: Any, reduction: str) -> A
 
 bce: Op = op(
     "BinaryCrossEntropyBackward0",
-    in_single(_bce),
+    _laid_as(0, 1)(in_single(_bce)),
     batch=elementwise_loss,
     x=_bce_pullback,
     target=lambda g, x, weight, reduction: spread(g, x, reduction) * _scaled_by(np.log(1 - x) - np.log(x), weight),
@@ -386,7 +406,7 @@ def _bce_logits_target(g: Any, x: Any, weight: Any, pos_weight: Any, reduction: 
 
 bce_with_logits: Op = op(
     "BinaryCrossEntropyWithLogitsBackward0",
-    in_single(_bce_logits),
+    _laid_as(1)(in_single(_bce_logits)),
     batch=elementwise_loss,
     x=_bce_logits_pullback,
     target=_bce_logits_target,

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from ..autograd.op import Op, conjugate, linear, op, passed_on
+from ..kernels.order import ordered
 from ..kernels.products import FEW, batched_product, product
 from .fusing import in_single, is_half
 from .shape import diagonal, expand, place_diagonal
@@ -290,6 +292,9 @@ def _reordering(labels: Any, wanted: list) -> tuple | None:
 
 def _contract(a: Any, b: Any, labels: tuple) -> Any:
     """One matrix product. Every label stands in two or three of (a, b, out), none twice in one of them."""
+    left, right, out = labels
+    if len(out) == len({*left, *right}):  # nothing to add up: an elementwise product
+        return _multiply(_spread(a, left, out), _spread(b, right, out))
     first, second, last, batch, ours, theirs = arrangement(labels)
     if last is not None:
         turned = arrangement((labels[1], labels[0], labels[2]))
@@ -297,16 +302,20 @@ def _contract(a: Any, b: Any, labels: tuple) -> Any:
             a, b, (first, second, last, batch, ours, theirs) = b, a, turned
     x = a if first is None else a.transpose(first)
     y = b if second is None else b.transpose(second)
-    if ours == x.ndim:  # nothing to add up: an elementwise product
-        x = x.reshape((*x.shape, *(1,) * (y.ndim - batch)))
-        product = x * y.reshape((*y.shape[:batch], *(1,) * (ours - batch), *y.shape[batch:]))
-    else:
-        lead, rows_, columns = x.shape[:batch], x.shape[batch:ours], y.shape[theirs:]
-        inner = math.prod(y.shape[batch:theirs])
-        product = _matmul(x.reshape(*lead, math.prod(rows_), inner), y.reshape(*lead, inner, math.prod(columns)))
-        product = product.reshape((*lead, *rows_, *columns))
+    lead, rows_, columns = x.shape[:batch], x.shape[batch:ours], y.shape[theirs:]
+    inner = math.prod(y.shape[batch:theirs])
+    product = _matmul(x.reshape(*lead, math.prod(rows_), inner), y.reshape(*lead, inner, math.prod(columns)))
+    product = product.reshape((*lead, *rows_, *columns))
     return product if last is None else product.transpose(last)
 
+
+def _spread(x: Any, own: tuple, out: tuple) -> Any:
+    """An array with its labelled axes where the result has them, and axes of size 1 for the others."""
+    turned = x.transpose([own.index(label) for label in out if label in own])
+    return turned[tuple([slice(None) if label in own else None for label in out])]
+
+
+_multiply = ordered(operator.mul)
 
 contract: Op = op(
     "BmmBackward0",

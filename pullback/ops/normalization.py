@@ -15,6 +15,7 @@ import numpy as np
 from ..autograd.op import Op, op
 from ..kernels import channels
 from ..kernels import normalization as kernels
+from ..kernels.order import has_channels_last, keeping_channels
 from ..quiet import quiet
 from .batching import _fold, _full, _unfold, channels_normalized, folding, normalized
 from .fusing import fused, in_single, is_half, narrowed, number_for, plain, widened
@@ -101,7 +102,11 @@ def _rms_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, a
 
 
 rms_norm: Op = fused(
-    "MulBackward0", in_single(kernels.rms_norm), inputs=("x", "weight"), batch=normalized, joint=_rms_norm_pullback
+    "MulBackward0",
+    keeping_channels(in_single(kernels.rms_norm), 4, 5),
+    inputs=("x", "weight"),
+    batch=normalized,
+    joint=_rms_norm_pullback,
 )
 rms_norm.copies_before_writes = True
 
@@ -146,7 +151,7 @@ def _channel_products(x: Any, y: Any) -> Any:
 @quiet
 def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple:
     shape, kind = x.shape, x.dtype
-    x = in_order(x) if x.ndim < 4 else x
+    x = x if x.ndim > 3 and has_channels_last(x) else in_order(x)
     if is_half(kind):
         x, weight, bias = map(widened, (x, weight, bias))
     if channels.suits(x):
@@ -383,8 +388,15 @@ def _grouped(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any
     return (out, *statistics)
 
 
+_channels_kept_in_groups = keeping_channels(
+    lambda x, weight, bias, groups, eps: _group_norm(in_order(x), weight, bias, groups, eps), 4, 5
+)
 group_norm: Op = fused(
-    "NativeGroupNormBackward0", _group_norm, inputs=("x", "weight", "bias"), batch=_grouped, joint=_group_norm_pullback
+    "NativeGroupNormBackward0",
+    _channels_kept_in_groups,
+    inputs=("x", "weight", "bias"),
+    batch=_grouped,
+    joint=_group_norm_pullback,
 )
 
 # --- given statistics ---
@@ -393,7 +405,8 @@ group_norm: Op = fused(
 @quiet
 def _fixed_norm(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
     kind = x.dtype
-    x, mean, variance, weight, bias = map(widened, (in_order(x) if x.ndim < 4 else x, mean, variance, weight, bias))
+    x = x if x.ndim > 3 and has_channels_last(x) else in_order(x)
+    x, mean, variance, weight, bias = map(widened, (x, mean, variance, weight, bias))
     scale = np.reciprocal(np.sqrt(variance + number_for(eps, variance)))
     if weight is not None:
         scale = scale * weight

@@ -13,6 +13,7 @@ import numpy as np
 from ..autograd.op import Op, linear, op
 from ..kernels import averages
 from ..kernels import pooling as kernels
+from ..kernels.order import keeping_channels
 from .batching import leading
 from .fusing import fused, handing_on, in_single
 
@@ -37,7 +38,9 @@ scatter_planes: Op = linear(
 )
 
 
-max_unpool2d: Op = linear("MaxUnpool2DBackward0", kernels.max_unpool, batch=leading, x=_scatter_rule, indices=None)
+max_unpool2d: Op = linear(
+    "MaxUnpool2DBackward0", keeping_channels(kernels.max_unpool, 4), batch=leading, x=_scatter_rule, indices=None
+)
 max_unpool3d: Op = linear("MaxUnpool3DBackward0", kernels.max_unpool, batch=leading, x=_scatter_rule, indices=None)
 
 # --- maxima ---
@@ -57,7 +60,7 @@ def _max_op(axes: int, name: str, kernel: Any) -> Op:
 
 
 max_pool: dict[int, Op] = {
-    axes: _max_op(axes, name, kernels.max_pool)
+    axes: _max_op(axes, name, keeping_channels(kernels.max_pool, axes + 2))
     for axes, name in (
         (1, "SqueezeBackward1"), (2, "MaxPool2DWithIndicesBackward0"), (3, "MaxPool3DWithIndicesBackward0"),
     )
@@ -69,11 +72,16 @@ def _max_values(x: Any, **window: Any) -> Any:
     return kernels.max_pool(x, indices=False, **window)[0]
 
 
-max_values: Op = op("MaxPool2DBackward0", _max_values, batch=leading, x=None)  # where no gradient is asked for
+max_values: Op = op(
+    "MaxPool2DBackward0", keeping_channels(_max_values, 4, 5), batch=leading, x=None
+)  # where no gradient is asked for
+
+
+_RANKS = {1: (3,), 2: (4,), 3: ()}  # of operands whose channels may lie last; not those of volumes
 
 
 adaptive_max_pool: dict[int, Op] = {
-    axes: _max_op(axes, name, kernels.adaptive_max_pool)
+    axes: _max_op(axes, name, keeping_channels(kernels.adaptive_max_pool, *_RANKS[axes]))
     for axes, name in ((1, "SqueezeBackward1"), (2, "AdaptiveMaxPool2DBackward0"), (3, "AdaptiveMaxPool3DBackward0"))
 }
 
@@ -121,7 +129,7 @@ def _spread_average_rule(g: Any, **params: Any) -> Any:
 
 
 avg_pool: dict[int, Op] = {
-    axes: linear(name, _average, inputs=("x",), batch=leading, x=_average_rule)
+    axes: linear(name, keeping_channels(_average, *_RANKS[axes]), inputs=("x",), batch=leading, x=_average_rule)
     for axes, name in ((1, "SqueezeBackward1"), (2, "AvgPool2DBackward0"), (3, "AvgPool3DBackward0"))
 }
 avg_pool_transpose: Op = linear(
@@ -132,7 +140,7 @@ avg_pool_transpose: Op = linear(
 adaptive_avg_pool: dict[int, Op] = {
     axes: linear(
         name,
-        in_single(averages.adaptive_avg_pool),
+        keeping_channels(in_single(averages.adaptive_avg_pool), *_RANKS[axes]),
         inputs=("x",),
         batch=leading,
         x=lambda g, x_shape, output: adaptive_avg_transpose(g, spatial=_spatial(x_shape, len(output))),

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, empty
-from ..kernels.order import like
+from ..kernels.order import has_channels_last, keeping_channels, like, with_channels_last
 from ..kernels.rectifier import BITS
 from .reductions import sum_axes
 from .striding import in_order
@@ -21,7 +21,10 @@ from .striding import in_order
 
 
 def _concatenate(*arrays: Any, axis: int) -> Any:
-    return in_order(np.concatenate(arrays, axis))
+    out = np.concatenate(arrays, axis)
+    if out.ndim == 4 and all(map(has_channels_last, arrays)):
+        return with_channels_last(out)
+    return in_order(out)
 
 
 def _cut(g: Any, needs: tuple, shapes: tuple, axis: int) -> list:
@@ -113,7 +116,7 @@ def _rotate(x: Any, k: int, axes: tuple) -> Any:
 flip: Op = linear("FlipBackward0", _flip, x=lambda g, axes: flip(g, axes=axes))
 roll: Op = linear(
     "RollBackward0",
-    _roll,
+    keeping_channels(_roll, 4, 5),
     x=lambda g, shifts, axes: roll(g, shifts=tuple(-s for s in shifts), axes=axes),
 )
 rotate: Op = linear(
@@ -178,6 +181,7 @@ def _pad_transpose(g: Any, before: tuple, after: tuple) -> Any:
     return pad(g, before=tuple(-b for b in before), after=tuple(-a for a in after), value=0)
 
 
+_pad = keeping_channels(_pad, 4, 5)
 pad: Op = linear("ConstantPadNdBackward0", _pad, x=_pad_transpose)
 pad_with: Op = op("ConstantPadNdBackward0", _pad, x=_pad_transpose)  # not linear: the padding is not zero
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..autograd.op import Op, linear, op
 from ..kernels import taps
+from ..kernels.order import keeping_channels
 from ..kernels.resampling import apply_table
 from .batching import resampled, samples
 from .fusing import in_single
@@ -26,7 +27,7 @@ def resampling(name: str) -> Op:
     """The operation under the node name torch gives it."""
     return linear(
         name,
-        in_single(_resample),
+        keeping_channels(in_single(_resample), 4, 5),
         inputs=("x",),
         batch=resampled,
         x=lambda g, axes, tables, back: resample_back(g, axes=axes, tables=back, back=tables),

@@ -22,7 +22,7 @@ def test_import_needs_numpy_alone_and_loads_few_modules():
     loaded = set(done.stdout.split())
     assert not loaded & {"scipy", "torch", "ml_dtypes", "opt_einsum", "rich", "tqdm", "matplotlib", "unittest"}
     loaded -= {
-        "pullback.kernels" + name for name in ("", ".like", ".memory", ".threads", ".products", ".rectifier")
+        "pullback.kernels" + name for name in ("", ".like", ".memory", ".threads", ".products", ".rectifier", ".order")
     }  # of every program
     assert not {
         m for m in loaded if m.startswith(("pullback.nn", "pullback.optim", "pullback.func.", "pullback.kernels"))

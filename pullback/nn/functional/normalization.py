@@ -180,6 +180,7 @@ def instance_norm(
         if parameter is not None and parameter.numel() != channels:
             raise RuntimeError(f"{name} should contain {n * channels} elements not {n * parameter.numel()}")
     _check_dtypes(input, weight, bias)
+    input = input.contiguous()
     if not use_input_stats:
         return apply(ops.fixed_norm, (input, running_mean, running_var, weight, bias), {"eps": eps})
     places = tuple(range(2, input.ndim))

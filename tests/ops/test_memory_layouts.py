@@ -1,0 +1,135 @@
+"""Results and gradients lie in memory as torch's do, whatever the layouts of the operands: random fills run along memory."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import pullback
+
+from .layouts import layouts, placed, steps, tensors_in
+
+torch = pytest.importorskip("torch")
+
+SHAPE = (2, 3, 4)
+VALUES = [np.random.RandomState(seed).randn(*SHAPE) for seed in range(3)]
+
+PAIRS = """
+x + y; x - y; x * y; x / y; t.add(x, y, alpha=0.3); t.maximum(x, y); t.fmin(x, y); t.atan2(x, y); t.hypot(x, y)
+t.logaddexp(x, y); t.copysign(x, y); t.lerp(x, y, 0.3); t.lerp(x, y, y); t.xlogy(x, y.abs()); t.pow(x.abs(), y)
+t.fmod(x, y); t.remainder(x, y); t.div(x, y, rounding_mode="floor"); t.div(x, y, rounding_mode="trunc")
+t.heaviside(x, y); t.where(x > y, x, y); t.where(x > 0, x, 0.5); t.where(x > y, x * 2, 0.5); t.float_power(x.abs(), y)
+t.ldexp(x, y); t.addcmul(x, y, y); t.addcdiv(x, y, y); x.clamp(min=y); x.clamp(y, y + 1); x.clamp(max=y)
+t.special.xlog1py(x, y.abs()); F.l1_loss(x, y, reduction="none"); F.mse_loss(x, y, reduction="none")
+F.smooth_l1_loss(x, y, reduction="none"); F.huber_loss(x, y, reduction="none")
+t.special.zeta(x.abs() + 2, y.abs() + 1); F.binary_cross_entropy(x.sigmoid(), y.sigmoid(), reduction="none")
+F.kl_div(x, y.sigmoid(), reduction="none"); F.binary_cross_entropy_with_logits(x, y.sigmoid(), reduction="none")
+F.soft_margin_loss(x, y.sign(), reduction="none"); F.poisson_nll_loss(x, y.abs(), reduction="none")
+F.gaussian_nll_loss(x, y, y.abs() + 1, reduction="none"); x > y; x == y; t.isclose(x, y); t.logical_and(x > 0, y > 0)
+(x > 0) | (y > 0); t.complex(x, y); t.polar(x, y); x.float() + y; x.long() * y.long(); x + y.float()
+x.half() * y.half(); t.igamma(x.abs(), y.abs()); t.gcd(x.long(), y.long()); t.nextafter(x, y)
+x.bfloat16() - y.bfloat16(); x.cdouble() * y; x.flatten()[0] + y; y[0] * x; x[:, :1] * y; x * y[..., :1]
+x.clone().add_(y); x.masked_fill(y > 0, 1.0); t.cat([x, y]); t.stack([x, y], 1); t.kron(x, y); t.tensordot(x, y, 0)
+t.einsum("abc,abc->abc", x, y); t.einsum("abc,abc->cab", x, y); t.einsum("abc,c->bac", x, y[0, 0]); x @ y.mT
+t.einsum("abc,adc->bda", x, y); t.einsum("ab,cd->acbd", x[0], y[0]); F.scaled_dot_product_attention(x, y, y)
+F.prelu(x, y[0, :, 0]); F.cosine_similarity(x, y, -1); t.cdist(x, y); F.normalize(x) * y; x.dist(y)
+""".replace("\n", "; ").split("; ")
+
+
+def found(library, call, tensors, gradients):
+    """The steps of what a call gives, or of the gradients that its operands get."""
+    names = dict(zip("xyz", tensors)) | {"t": library, "F": library.nn.functional}
+    library.manual_seed(1)
+    results = tensors_in(eval(call, names))
+    if not gradients:
+        return [steps(one) for one in results]
+    for one in results:
+        if one.requires_grad:
+            (one * library.tensor(np.cos(np.arange(one.numel()).reshape(tuple(one.shape))))).sum().abs().backward()
+            return [None if x.grad is None else steps(x.grad) for x in tensors]
+    return None
+
+
+def differences(call, ways, gradients=False):
+    code, wrong = compile(call, call, "eval"), []
+    for way in ways:
+        answers = []
+        for library in (torch, pullback):
+            tensors = [placed(library, values, layout) for values, layout in zip(VALUES, way)]
+            if gradients:
+                tensors = [tensor.detach().requires_grad_() for tensor in tensors]
+            try:
+                answers.append(found(library, code, tensors, gradients))
+            except RuntimeError:  # torch refuses a few layouts
+                if library is pullback:
+                    raise
+                break
+        if len(answers) == 2 and answers[0] != answers[1]:
+            wrong.append((way, *answers))
+    return wrong
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", filter(None, map(str.strip, PAIRS)))
+def test_results_of_two_operands_lie_in_memory_as_torchs_do(call):
+    assert not differences(call, itertools.product(layouts(3), repeat=2))
+
+
+ONES = """
+x.exp(); x.erf(); x.lgamma(); x.abs().digamma(); t.special.i0e(x); t.special.ndtr(x); t.nan_to_num(x); t.sinc(x)
+x.sigmoid(); t.logit(x.sigmoid()); F.mish(x); F.gelu(x); F.elu(x); F.softplus(x); F.logsigmoid(x); F.hardshrink(x)
+t.polygamma(1, x.abs()); t.mvlgamma(x.abs() + 2, 2); t.pow(2.0, x); x**2; x**0.5; 2 / x; 1 - x; x % 0.7
+x.clamp(-1, 1); t.frexp(x); x > 0; x.isnan(); x.half(); x.long(); x.float(); x.cdouble(); x.clone(); x.contiguous()
+x.bfloat16().double(); x.bool(); x.long().isnan(); x.sgn(); t.zeros_like(x); t.ones_like(x); t.empty_like(x)
+t.full_like(x, 2.0); t.rand_like(x); t.randn_like(x); t.randint_like(x, 5); F.dropout(x); F.alpha_dropout(x)
+F.feature_alpha_dropout(x); F.dropout1d(x); t.bernoulli(x.sigmoid()); F.rrelu(x, training=True); t.normal(x, 1.0)
+t.poisson(x.abs()); x.clone().normal_(); x.flip(0); x.flip(0, 2); t.fliplr(x); t.rot90(x); t.rot90(x, 2)
+t.rot90(x, 3); x.roll(1, 0); x.sort(0); x.sort(-1, True); x.argsort(1); t.msort(x); x.topk(2); x.kthvalue(1, 0)
+x.median(0); x.mode(0); x.cummax(0); x.cumsum(1); x.cumprod(0); x.logcumsumexp(2); x.diff(dim=0); x.softmax(1)
+x.log_softmax(0); F.normalize(x); F.normalize(x, p=1, dim=0); x.sum(1); x.mean(0); x.amax(2); x.var(1); x.std((0, 1))
+x.norm(dim=1); x.logsumexp(0); x.any(1); x.prod(0); x.argmax(0); x.nansum(1); x[[0, 1]]; x[:, [0, 2]]; x[..., [0, 0]]
+x[[0, 1], :, [1, 2]]; x[t.tensor([[0, 1], [1, 0]])]; x[x > 0]; x[:, t.tensor([[0, 1], [1, 2]])]
+x[t.tensor([True, False])]; x[:, 1:, [0]]; x[None, [0]]; x.index_select(1, t.tensor([0, 2]))
+x.gather(1, t.zeros(2, 1, 4).long()); x.take(t.tensor([[0, 1]])); x.take_along_dim(x.argsort(1), 1)
+x.masked_select(x > 0); x.masked_fill(x > 0, 1.0); x.tril(); x.triu(1); x.index_fill(1, t.tensor([0]), 0.3)
+x.index_put((t.tensor([0]),), x[:1]); x.put(t.tensor([0]), x.reshape(-1)[:1]); x.index_add(0, t.tensor([0]), x[:1])
+x.index_copy(0, t.tensor([0]), x[:1]); x.scatter(1, t.zeros(2, 1, 4).long(), 0.5)
+x.scatter_add(0, t.zeros(1, 3, 4).long(), x); x.scatter_reduce(0, t.zeros(1, 3, 4).long(), x, "amax")
+x.renorm(2, 0, 1.0); t.select_scatter(x, x[0] * 2, 0, -1); t.slice_scatter(x, x[:, :1] * 3, 1, 0, 1)
+t.diagonal_scatter(x, x.diagonal() * 2); t.diag_embed(x); t.repeat_interleave(x, 2, 1); x.repeat(2, 1, 1); x.tile(2)
+F.pad(x, (1, 1)); F.pad(x, (1, 1), "reflect"); F.one_hot(x.argmax(1)); t.cov(x[0]); x.unfold(1, 2, 1); x.unbind(1)
+x.split(2, 1); t.gradient(x); t.quantile(x, 0.4, dim=1); t.trapezoid(x, dim=1); t.cumulative_trapezoid(x, dim=1)
+t.nn.functional.glu(x, 2); t.histc(x); t.bucketize(x, t.tensor([0.0, 1.0])); t.fft.fft(x); t.fft.fft(x, dim=0)
+t.fft.ifft(x, dim=1); t.fft.rfft(x); t.fft.rfft(x, dim=1); t.fft.irfft(x); t.fft.irfft(x, dim=0); t.fft.fft2(x)
+t.fft.fftn(x); t.fft.rfft2(x); t.fft.irfftn(x); t.fft.ifftn(x.cdouble(), dim=(0, 2)); t.fft.hfft(x)
+t.fft.ihfft(x, dim=0); t.fft.fftshift(x); t.fft.irfft2(x.cdouble(), dim=(2, 0)); x.cdouble().angle()
+x.cdouble().abs(); t.view_as_real(x.cdouble()); F.layer_norm(x, (4,)); F.rms_norm(x, (4,))
+F.batch_norm(x, None, None, training=True); F.group_norm(x, 1); F.local_response_norm(x, 2); F.instance_norm(x)
+F.batch_norm(x, t.zeros(3).double(), t.ones(3).double()); F.max_pool1d(x, 2); F.avg_pool1d(x, 2); F.lp_pool1d(x, 2, 2)
+F.adaptive_avg_pool1d(x, 2); F.adaptive_max_pool1d(x, 2); F.interpolate(x, scale_factor=2)
+F.conv1d(x, t.ones(2, 3, 2).double()); F.interpolate(x, scale_factor=2, mode="linear")
+F.conv_transpose1d(x, t.ones(3, 2, 2).double()); F.embedding(x.argmax(1), x[0]); F.linear(x, t.ones(2, 4).double())
+F.linear(x, t.ones(2, 4).double(), t.ones(2).double()); x @ t.ones(4).double(); x @ x.mT; t.outer(x[0, 0], x[1, 0])
+t.linalg.qr(x); t.linalg.svd(x); t.svd(x); t.linalg.pinv(x); t.linalg.lu_factor(x); t.linalg.lu(x); t.geqrf(x)
+t.linalg.svdvals(x); t.linalg.inv(x @ x.mT); t.linalg.eigh(x @ x.mT); t.linalg.eig(x @ x.mT)
+t.linalg.cholesky(x @ x.mT + t.eye(3).double()); t.linalg.cholesky(x @ x.mT + t.eye(3).double(), upper=True)
+t.cholesky_inverse(x @ x.mT); t.linalg.matrix_exp(x[:, :, :3]); t.linalg.solve(x @ x.mT + t.eye(3).double(), x)
+t.linalg.solve_triangular(x @ x.mT, x, upper=True); t.cholesky_solve(x, x @ x.mT)
+t.linalg.solve(x @ x.mT + t.eye(3).double(), x[:, :, :3], left=False); t.linalg.det(x @ x.mT)
+t.linalg.matrix_norm(x, 1); t.einsum("aij->aji", x); t.einsum("aij->ai", x); t.vmap(lambda v: v.sin())(x)
+t.func.vmap(lambda v: v + 1, in_dims=1)(x)
+""".replace("\n", "; ").split("; ")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", filter(None, map(str.strip, ONES)))
+def test_results_of_one_operand_lie_in_memory_as_torchs_do(call):
+    assert not differences(call, [(layout,) for layout in layouts(3)])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", filter(None, map(str.strip, ONES)))
+def test_gradients_lie_in_memory_as_their_leaves(call):
+    assert not differences(call, [(layout,) for layout in layouts(3)], gradients=True)

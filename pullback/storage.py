@@ -7,7 +7,7 @@ when its memory is first shared or written; until then its version is 0.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 from weakref import ref as weak_reference
@@ -55,6 +55,19 @@ class Storage:
     def version_at(self, order: int) -> int:
         """The version a node recorded at that time saw (as far back as is remembered)."""
         return self.version - sum(time > order for time in self.recent or ())
+
+
+def bump_all(tensors: Sequence[Any]) -> None:
+    """Count one write on the memory of each tensor, all at one time; those of inference mode are not counted."""
+    clock.last_write = order = next_order()
+    for tensor in tensors:
+        if not tensor._inference:
+            storage = tensor._storage or storage_of(tensor)
+            storage.version += 1
+            storage.written = order
+            if storage.recent is None:
+                storage.recent = deque(maxlen=32)
+            storage.recent.append(order)
 
 
 def storage_of(tensor: Any) -> Storage:

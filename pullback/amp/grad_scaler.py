@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+import pullback
+
 from ..creation import tensor
 from ..device import cpu
+from ..interrupts import uninterrupted
 from ..notices import warn_user
 from ..tensor import Tensor
 
@@ -78,13 +81,15 @@ class GradScaler:
         inverse = 1.0 / self._scale
         grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         for grad in grads:
-            array = (grad._values() if grad.is_sparse else grad)._array
-            if array.dtype == np.float16:
+            if grad.dtype is pullback.float16:
                 raise ValueError("Attempting to unscale FP16 gradients.")
-            finite = np.isfinite(array if array.dtype.kind != "V" else array.astype(np.float32))
-            state["found_inf"] = bool(state["found_inf"]) or not finite.all()
-            grad.detach().mul_(inverse)
-        state["stage"] = _UNSCALED
+        with uninterrupted():  # nobody could tell which gradients are divided already
+            for grad in grads:
+                array = (grad._values() if grad.is_sparse else grad)._array
+                finite = np.isfinite(array if array.dtype.kind != "V" else array.astype(np.float32))
+                state["found_inf"] = bool(state["found_inf"]) or not finite.all()
+                grad.detach().mul_(inverse)
+            state["stage"] = _UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """`optimizer.step()`, unless a gradient is infinite or NaN."""
@@ -112,12 +117,14 @@ class GradScaler:
         self._need_scale("update")
         if new_scale is not None:
             self._scale = _checked_scale(new_scale)
+            self._optimizers.clear()
         else:
             checks = [state["found_inf"] for state in self._optimizers.values() if state["found_inf"] is not None]
             if not checks:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            self._adapt(any(checks))
-        self._optimizers.clear()
+            with uninterrupted():
+                self._adapt(any(checks))
+                self._optimizers.clear()
 
     def _adapt(self, overflowed: bool) -> None:
         if overflowed:

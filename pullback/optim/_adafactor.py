@@ -9,7 +9,7 @@ import numpy as np
 
 from ..tensor import Tensor
 from . import _updates
-from ._arrays import array_of, scalar_of, touch
+from ._arrays import array_of, scalar_of
 from ._checks import check_lr, check_nonnegative
 from ._stepper import ArrayOptimizer, mismatch, step_counter, zeros_like
 from .optimizer import ParamsT
@@ -75,13 +75,11 @@ class Adafactor(ArrayOptimizer):
             plan.append((values, -grad if group["maximize"] else grad, averages, group, lr, counter))
         return plan
 
-    def _run(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor]) -> None:
-        touch(written)  # first, as in `ArrayOptimizer`
-        with np.errstate(all="ignore"):
-            for plan in plans:
-                for values, grad, averages, group, lr, counter in plan:
-                    counter[...] += 1
-                    _update(values, grad, averages, group, lr, counter.item())
+    def _run(self, plans: list[list[tuple[Any, ...]]]) -> None:
+        for plan in plans:
+            for values, grad, averages, group, lr, counter in plan:
+                counter[...] += 1
+                _update(values, grad, averages, group, lr, counter.item())
 
 
 def _update(

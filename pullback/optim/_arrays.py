@@ -15,7 +15,7 @@ import pullback
 
 from ..autograd.graph import increment_version
 from ..autograd.mode import current_mode
-from ..storage import storage_of
+from ..storage import bump_all
 
 
 def array_of(tensor: pullback.Tensor) -> np.ndarray:
@@ -28,9 +28,7 @@ def touch(tensors: Sequence[pullback.Tensor]) -> None:
     if current_mode().anomaly is not None:
         increment_version(tensors)  # remembers the line as well
         return
-    for tensor in tensors:
-        if not tensor._inference:
-            (tensor._storage or storage_of(tensor)).bump()
+    bump_all(tensors)
 
 
 def scalar_of(value: Any) -> Any:

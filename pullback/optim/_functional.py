@@ -12,6 +12,7 @@ from typing import Any
 
 import pullback
 
+from ..interrupts import uninterrupted
 from ..tensor import Tensor
 from ._checks import check_fused
 from ._stepper import ArrayOptimizer
@@ -63,18 +64,19 @@ def functional_step(
     if differentiable:
         after = [dict(state) for state in states]
         found = [stepper._new_value(*entry[:3], group, entry[3]) for entry in zip(params, grads, after, news)]
-        for param, value, state, new_state in zip(params, found, states, after):
-            param.copy_(value)
-            for name, kept in new_state.items():
-                if kept is not state[name]:
-                    state[name].copy_(kept)
+        with uninterrupted():
+            for param, value, state, new_state in zip(params, found, states, after):
+                param.copy_(value)
+                for name, kept in new_state.items():
+                    if kept is not state[name]:
+                        state[name].copy_(kept)
         return
     written: list[Tensor] = []
     rows = [
         (stepper._row(param, grad, state, names, written), stepper._counter(param, state, group), state, is_new)
         for param, grad, state, is_new in zip(params, grads, states, news)
     ]
-    stepper._run([stepper._plan(group, rows)], written)
+    stepper._commit([stepper._plan(group, rows)], written, [])
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..tensor import Tensor
 from . import _updates
-from ._arrays import scalar_of, touch
+from ._arrays import scalar_of
 from ._checks import check_lr, check_nonnegative
 from ._stepper import ArrayOptimizer
 from .optimizer import ParamsT
@@ -70,12 +70,10 @@ class Muon(ArrayOptimizer):
         float(lr)  # what is no number is refused before anything is written
         return [(arrays, group, lr) for arrays, *_ in rows]
 
-    def _run(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor]) -> None:
-        touch(written)  # first, as in `ArrayOptimizer`
-        with np.errstate(all="ignore"):
-            for plan in plans:
-                for (values, grad, buffer), group, lr in plan:
-                    _update(values, grad, buffer, group, lr)
+    def _run(self, plans: list[list[tuple[Any, ...]]]) -> None:
+        for plan in plans:
+            for (values, grad, buffer), group, lr in plan:
+                _update(values, grad, buffer, group, lr)
 
 
 def _check_iteration(group: dict[str, Any]) -> None:

@@ -1,9 +1,10 @@
 """What the optimizers of this package share: one step in two phases.
 
-First everything is collected and checked (gradients, state, shapes), without changing anything; then the arrays
-are updated by the kernels of `_updates`, which have no reason left to fail. So an exception leaves parameters and
-state as they were. With `differentiable=True` the same formulas run on tensors and are recorded on the tape:
-new values are computed beside the old ones, which a graph may still need, and copied in at the end.
+First everything is collected and checked (gradients, state, shapes), without changing anything; then, while signals wait,
+the arrays are updated by the kernels of `_updates`, which have no reason left to fail. So an exception leaves parameters
+and state as they were, and Ctrl-C comes when all are updated, or before any is. With `differentiable=True` the same
+formulas run on tensors and are recorded on the tape: new values are computed beside the old ones, which a graph may
+still need, and copied in at the end.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pullback
 
 from ..arrays.without_elements import is_form
 from ..autograd.writes import check_no_overlap
+from ..interrupts import hold, release, uninterrupted
 from ..quiet import restore, silence, warning_settings
 from ..tensor import Tensor
 from . import _updates
@@ -110,24 +112,30 @@ class ArrayOptimizer(Optimizer):
                 work.append((group, rows))
         # Constants are worked out before the first write as well: a bad hyperparameter shows up here.
         plans = [self._plan(group, rows) for group, rows in work]
-        for param, state in fresh:
-            self.state[param] = state
-        self._run(plans, written)
+        self._commit(plans, written, fresh)
 
-    def _run(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor]) -> None:
-        if written:
-            touch(written)  # first: should Ctrl-C come while memory is written, graphs that saved it know
-        kernel, update = type(self)._kernel, _updates.update
+    def _commit(self, plans: list[list[tuple[Any, ...]]], written: list[Tensor], fresh: list[Any]) -> None:
+        """Update everything; Ctrl-C waits until that is done."""
         settings = warning_settings()
+        held = hold()
         try:
             silence()
-            for plan in plans:
-                for arrays, scalars, values, prepared in plan:
-                    for scalar, value in scalars:
-                        scalar[...] = value
-                    update(kernel, arrays, values, prepared)
+            for param, state in fresh:
+                self.state[param] = state
+            if written:
+                touch(written)  # first: should memory run out while it is written, graphs that saved it know
+            self._run(plans)
         finally:
             restore(settings)
+            release(held)
+
+    def _run(self, plans: list[list[tuple[Any, ...]]]) -> None:
+        kernel, update = type(self)._kernel, _updates.update
+        for plan in plans:
+            for arrays, scalars, values, prepared in plan:
+                for scalar, value in scalars:
+                    scalar[...] = value
+                update(kernel, arrays, values, prepared)
 
     def _collect(
         self, group: dict[str, Any], fresh: list[Any], written: list[Tensor]
@@ -222,10 +230,11 @@ class ArrayOptimizer(Optimizer):
                     held: Any = self.state.get(param)
                     state = dict(held or self._fresh_state(param, group))
                     results.append((param, self._new_value(param, param.grad, state, group, not held), state))
-        for param, value, state in results:
-            param.copy_(value)
-            if state:
-                self.state[param] = state
+        with uninterrupted():
+            for param, value, state in results:
+                param.copy_(value)
+                if state:
+                    self.state[param] = state
 
     def _new_value(
         self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], is_new: bool

@@ -9,6 +9,7 @@ import numpy as np
 
 import pullback
 
+from ..interrupts import uninterrupted
 from ..tensor import Tensor
 from ._arrays import scalar_of
 from ._checks import check_lr
@@ -84,12 +85,20 @@ class LBFGS(Optimizer):
         state = {key: list(value) if key in _LISTS and value is not None else value for key, value in held.items()}
         with pullback.no_grad():
             before = [param.clone() for param in params]
+            done = False
             try:
                 loss = self._iterate(closure, state)
+                with uninterrupted():
+                    held.update(state)
+                    done = True
             except BaseException:
-                self._place(before)
+                if not done:
+                    with (
+                        uninterrupted(),
+                        pullback.no_grad(),
+                    ):  # again: Ctrl-C may come when a closure's mode is about to end
+                        self._place(before)
                 raise
-        held.update(state)
         return loss
 
     def _evaluate(self, closure: Callable[[], Any]) -> tuple[Any, float, Tensor]:

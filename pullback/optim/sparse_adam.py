@@ -10,6 +10,7 @@ import numpy as np
 
 import pullback
 
+from ..interrupts import uninterrupted
 from ..tensor import Tensor
 from ._arrays import array_of, scalar_of, touch
 from ._checks import check_lr
@@ -56,16 +57,17 @@ class SparseAdam(Optimizer):
         for param, _ in work:
             if not param.grad.is_sparse:
                 raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
-        for param, group in work:
-            state = self.state[param]
-            if not state:
-                state.update(step=0, exp_avg=pullback.zeros_like(param), exp_avg_sq=pullback.zeros_like(param))
-            state["step"] += 1
-            sparse_adam(
-                [param], [param.grad], [state["exp_avg"]], [state["exp_avg_sq"]], [state["step"]], eps=group["eps"],
-                beta1=group["betas"][0], beta2=group["betas"][1], lr=scalar_of(group["lr"]),
-                maximize=group.get("maximize", False),
-            )  # fmt: skip
+        with uninterrupted():
+            for param, group in work:
+                state = self.state[param]
+                if not state:
+                    state.update(step=0, exp_avg=pullback.zeros_like(param), exp_avg_sq=pullback.zeros_like(param))
+                state["step"] += 1
+                sparse_adam(
+                    [param], [param.grad], [state["exp_avg"]], [state["exp_avg_sq"]], [state["step"]], eps=group["eps"],
+                    beta1=group["betas"][0], beta2=group["betas"][1], lr=scalar_of(group["lr"]),
+                    maximize=group.get("maximize", False),
+                )  # fmt: skip
         return loss
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pullback
 
+from ..interrupts import uninterrupted
 from ..nn import Module
 from ..tensor import Tensor
 from ._schedule_base import LRScheduler, per_group
@@ -118,6 +119,10 @@ class AveragedModel(Module):
             (average.detach(), current.detach().to(average.device))
             for average, current in zip(self._averaged(self.module), self._averaged(model))
         ]
+        with uninterrupted():  # half an update could not be told from none
+            self._average(pairs, model)
+
+    def _average(self, pairs: list[tuple[Tensor, Tensor]], model: Module) -> None:
         if self.n_averaged == 0:
             for average, current in pairs:
                 average.copy_(current)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pullback
 
+from ...interrupts import uninterrupted
 from ...notices import warn_user
 from ...utils.hooks import HookDict  # annotations are looked up by programs that ask for type hints
 from ..parameter import Parameter, is_lazy
@@ -62,9 +63,10 @@ class Undo:
         self._actions.append(revert)
 
     def roll_back(self) -> None:
-        for action in reversed(self._actions):
-            action()
-        self._actions.clear()
+        with uninterrupted():
+            for action in reversed(self._actions):
+                action()
+            self._actions.clear()
 
 
 class StateDictMixin:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import pullback
 
+from ...interrupts import uninterrupted
 from ...notices import warn_user
 from ...tensor import Tensor
 
@@ -46,9 +47,10 @@ def clip_grads_with_norm_(
     """Scale the gradients by `max_norm / total_norm` where that is below one."""
     with pullback.no_grad():
         factor = pullback.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
-        for parameter in _as_list(parameters):
-            if parameter.grad is not None:
-                parameter.grad.mul_(factor)
+        gradients = [parameter.grad for parameter in _as_list(parameters) if parameter.grad is not None]
+        with uninterrupted():
+            for gradient in gradients:
+                gradient.mul_(factor)
 
 
 def clip_grad_norm_(
@@ -91,6 +93,7 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
     """Clip every element of the gradients to [-clip_value, clip_value]."""
     limit = float(clip_value)
     with pullback.no_grad():
-        for parameter in _as_list(parameters):
-            if parameter.grad is not None:
-                parameter.grad.clamp_(min=-limit, max=limit)
+        gradients = [parameter.grad for parameter in _as_list(parameters) if parameter.grad is not None]
+        with uninterrupted():
+            for gradient in gradients:
+                gradient.clamp_(min=-limit, max=limit)

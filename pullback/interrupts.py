@@ -1,0 +1,102 @@
+"""Work that signals do not end halfway: what their handlers would raise is raised when the work is done.
+
+Python runs the handlers of signals, Ctrl-C's above all, in the main thread, between any two operations. `hold` puts a
+handler in their place that only remembers what came; `release` sets them back and has them answer. In other threads
+handlers never run, so there is nothing to do. Lengthy work, and functions of users, do not belong between the two:
+nothing could stop them.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from _signal import (
+    getsignal,  # those of `signal` make enumerations of what they are given, which takes longer than the rest
+)
+from _signal import signal as set_handler
+from _thread import get_ident
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_INTERRUPT = int(signal.SIGINT)
+_NAMES = ("SIGALRM", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGPROF", "SIGBREAK")
+_OTHERS = tuple(int(getattr(signal, name)) for name in _NAMES if hasattr(signal, name))
+_arrived: dict[int, Any] = {}
+
+
+def _remember(number: int, frame: Any) -> None:
+    _arrived[number] = frame
+
+
+def hold() -> Any:
+    """Have signals wait; returns what `release` is to be given. Call it right before `try`."""
+    if get_ident() != threading._main_thread._ident:  # type: ignore[attr-defined]  # another one after a fork
+        return None
+    if any(map(getsignal, _OTHERS)):
+        return _hold_all()
+    handler = getsignal(_INTERRUPT)
+    if not callable(handler) or handler is _remember:  # it raises nothing, or is held further up
+        return None
+    set_handler(_INTERRUPT, _remember)
+    return handler
+
+
+def release(held: Any) -> None:
+    """Set handlers back, and call those whose signals have come."""
+    if held is None:
+        return
+    try:
+        if type(held) is list:
+            _set_back(held)
+        else:
+            set_handler(_INTERRUPT, held)
+    finally:
+        if _arrived:
+            _answer()
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """A block that signals do not end halfway."""
+    held = hold()
+    try:
+        yield
+    finally:
+        release(held)
+
+
+def _hold_all() -> list[tuple[int, Any]] | None:
+    """`hold`, where programs handle more than Ctrl-C: a timeout by an alarm, for example."""
+    held: list[tuple[int, Any]] = []
+    try:
+        for number in (*_OTHERS, _INTERRUPT):
+            handler = getsignal(number)
+            if callable(handler) and handler is not _remember:
+                held.append((number, handler))
+                set_handler(number, _remember)
+    except BaseException:
+        release(held)
+        raise
+    return held or None
+
+
+def _set_back(held: list[tuple[int, Any]]) -> None:
+    error = None
+    while held:
+        try:
+            while held:
+                set_handler(*held[-1])
+                held.pop()
+        except BaseException as raised:  # by a handler that is back already; the others have to come back too
+            error = raised
+    if error is not None:
+        raise error
+
+
+def _answer() -> None:
+    while _arrived:
+        number, frame = _arrived.popitem()
+        handler = getsignal(number)
+        if callable(handler) and handler is not _remember:
+            handler(number, frame)

@@ -154,7 +154,11 @@ class _StorageBase:
         return self._like(UntypedStorage(self.nbytes(), device=device)) if place_of(device) is not cpu else self.cpu()
 
     def is_shared(self) -> bool:
-        return False
+        """Whether processes that are forked share the memory, or others through a file."""
+        import mmap
+
+        owner = owner_of(self.untyped()._owner)
+        return isinstance(owner.base, mmap.mmap) and getattr(owner, "mode", "") != "c"
 
     def share_memory_(self) -> Any:
         return self

@@ -238,7 +238,10 @@ class CustomNode(Node, FunctionCtx):
                 "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
                 "implement one of them."
             )
-        return cls.vjp if own_vjp else cls.backward
+        backward = cls.vjp if own_vjp else cls.backward
+        if cls.boxed_grads_call:  # all in one list, which `backward` may empty as it goes
+            return lambda ctx, *grads: backward(ctx, list(grads))
+        return backward
 
     def checked(self, results: tuple[Any, ...], record: bool) -> list[Any]:
         count = len(self.edges)

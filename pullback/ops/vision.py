@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..autograd.op import Op, linear, op
 from ..kernels import taps
 from ..kernels.order import keeping_channels
@@ -83,4 +85,23 @@ taps_times_points: Op = op(
     points=lambda g, x, places: points_of_images(x, g, places),
     x=lambda g, points, places, x_shape: spread_taps(points, g, places, spatial=_spatial(x_shape)),
     places=None,
+)
+
+# Where affine maps (N, axes, axes + 1) put points (1, K, axes + 1). Only the shape of the points matters to torch, which
+# makes them anew in backward: they are a parameter here, so that a second pass finds them.
+affine_points: Op = linear(
+    "AffineGridGeneratorBackward0",
+    in_single(lambda maps, points, shape: (points.astype(maps.dtype) @ np.swapaxes(maps, -1, -2)).reshape(shape)),
+    maps=lambda g, points, shape: affine_maps(g, points=points, shape=shape),
+)
+
+
+def _moments(g: Any, points: Any) -> Any:
+    return np.swapaxes(g, -1, -2) @ points.astype(g.dtype)
+
+
+affine_maps: Op = linear(
+    "AffineGridGeneratorBackward0",
+    in_single(lambda g, points, shape: _moments(g.reshape(shape[0], -1, shape[-1]), points)),
+    g=lambda m, points, shape: affine_points(m, points=points, shape=shape),
 )

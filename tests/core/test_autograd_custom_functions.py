@@ -324,3 +324,28 @@ def test_tensors_inside_other_arguments_get_no_gradient_and_that_is_said(pack):
         Containers.apply(pack(x), x)  # it is an argument, too
         with torch.no_grad():
             Containers.apply(pack(x))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_cotangents_in_one_list_that_backward_may_empty(count, create_graph):
+    class Boxed(Function):
+        boxed_grads_call = True
+
+        @staticmethod
+        def forward(ctx, *inputs):
+            outputs = tuple(x * (number + 2) for number, x in enumerate(inputs))
+            return outputs if count > 1 else outputs[0]
+
+        @staticmethod
+        def backward(ctx, grads):
+            assert type(grads) is list and len(grads) == count
+            results = tuple(g * (number + 2) for number, g in enumerate(grads))
+            grads.clear()
+            return results
+
+    inputs = [torch.ones(2, requires_grad=True) for _ in range(count)]
+    outputs = Boxed.apply(*inputs)
+    outputs = outputs if count > 1 else (outputs,)
+    found = torch.autograd.grad([y.sum() for y in outputs], inputs, create_graph=create_graph)
+    assert [g.tolist() for g in found] == [[number + 2.0] * 2 for number in range(count)]

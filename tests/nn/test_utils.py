@@ -142,6 +142,19 @@ layer(torch.ones(1, 3)).sum().backward(); say(layer.weight_orig.grad, layer.weig
 nn.utils.remove_spectral_norm(layer); say(layer.state_dict()); attempt(lambda: nn.utils.remove_spectral_norm(layer))
 attempt(lambda: nn.utils.spectral_norm(nn.Linear(2, 2), n_power_iterations=0))
 """,
+    "spectral norm, older states": """
+for make in (lambda: nn.Linear(2, 2), lambda: nn.ConvTranspose2d(2, 2, 1)):
+    torch.manual_seed(6); layer = nn.utils.spectral_norm(make(), n_power_iterations=30)
+    x = torch.ones(1, 2) if isinstance(layer, nn.Linear) else torch.ones(1, 2, 3, 3)
+    layer(x); state = layer.state_dict(); del state["weight_v"]; state["weight"] = layer.weight.detach().clone()
+    for part in (state._metadata, state._metadata[""]): part.pop("spectral_norm", None)
+    other = nn.utils.spectral_norm(make()); say(other.load_state_dict(state), other.eval()(x), other.weight_v)
+    say("weight" in state, layer.load_state_dict(layer.state_dict()))
+    state = layer.state_dict(); state._metadata[""].pop("spectral_norm")
+    say(other.load_state_dict(state)); del state["weight_u"]
+    attempt(lambda: other.load_state_dict(state, strict=False) and None)
+    nn.utils.remove_spectral_norm(other); say([name for name, _ in other.named_parameters()])
+""",
     "orthogonal": """
 O = nn.utils.parametrizations.orthogonal
 for shape in ((3, 3), (4, 2), (2, 4)):

@@ -126,3 +126,27 @@ def test_missing_names_get_advice(name: str) -> None:
     with pytest.raises(AttributeError, match="no attribute") as caught:
         getattr(module, last)
     assert f"Pullback does not have torch.{name}" in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [(2, 1, 3, 4), (2, 1, 2, 3, 4)])
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_grids_of_affine_maps_keep_nothing(size, align_corners):
+    axes = len(size) - 2
+    found = []
+    for library in (torch, pullback):
+        maps = (
+            (library.arange(2.0 * axes * (axes + 1), dtype=library.float64) / 7)
+            .reshape(2, axes, axes + 1)
+            .requires_grad_()
+        )
+        grid = library.nn.functional.affine_grid(maps, size, align_corners=align_corners)
+        (first,) = library.autograd.grad((grid**3).sum(), maps, create_graph=True)
+        (second,) = library.autograd.grad(first.square().sum(), maps)
+        for _ in range(2):  # torch saves no values, and so has none to free
+            grid.sum().backward()
+        found.append([one.detach().numpy() for one in (grid, first, second, maps.grad)] + [grid.grad_fn.name()])
+    for theirs, ours in zip(*found, strict=True):
+        if isinstance(ours, str):
+            assert ours == theirs
+        else:
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)

@@ -40,6 +40,7 @@ def test_a_tensor_stays_what_it_was(value):
     x = pullback.tensor(value, requires_grad=True)
     assert x.share_memory_() is x and x.tolist() == value and x.is_leaf and x.requires_grad
     assert x.is_shared() is bool(x.numel()) and x[..., None].is_shared() is bool(x.numel())
+    assert x.untyped_storage().is_shared() is x.storage().is_shared() is x.is_shared()
     (x * x).sum().backward()
     assert pullback.equal(x.grad, 2 * x.detach())
     assert x.share_memory_().data_ptr() == x.data_ptr()

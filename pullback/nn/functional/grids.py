@@ -16,11 +16,10 @@ from ...dtypes import from_numpy_dtype
 from ...functional.elementary import abs as absolute
 from ...functional.elementary import floor, round
 from ...functional.joining import stack
-from ...functional.matmul import bmm
 from ...kernels.resampling import cubic_weights
 from ...notices import warn_user
 from ...ops.pointwise import where, zero
-from ...ops.vision import points_of_images, points_of_volumes
+from ...ops.vision import affine_points, points_of_images, points_of_volumes
 from ...ranges import linspace
 from ...tensor import Tensor
 from ._common import constant
@@ -199,8 +198,12 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         shape = [1] * axes
         shape[axes - 1 - position] = len(line)
         base[..., position] = line.reshape(shape)
-    points = constant(np.broadcast_to(base.reshape(1, -1, axes + 1), (size[0], base.size // (axes + 1), axes + 1)))
-    return bmm(points, theta.transpose(1, 2)).reshape((size[0], *spatial, axes))
+    if theta._array.shape[0] != size[0]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{size[0]}, {axes + 1}] but got: "
+            f"[{theta.shape[0]}, {axes + 1}]. There must be one affine map for each of the {size[0]} grids."
+        )
+    return apply(affine_points, (theta,), {"points": base.reshape(1, -1, axes + 1), "shape": (size[0], *spatial, axes)})
 
 
 def _line(count: int, align_corners: bool, kind: np.dtype) -> np.ndarray:

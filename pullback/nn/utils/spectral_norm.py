@@ -86,6 +86,7 @@ class SpectralNorm:
         module.register_buffer(f"{name}_v", vectors[1])
         module.register_forward_pre_hook(hook)
         module._register_state_dict_hook(_VersionHook(hook))
+        module._register_load_state_dict_pre_hook(_OlderState(hook))
         return hook
 
     def remove(self, module: Any) -> None:
@@ -110,6 +111,25 @@ class _VersionHook:
         local_metadata.setdefault("spectral_norm", {})[f"{self.hook.name}.version"] = self.hook._version
 
 
+class _OlderState:
+    """Brings a state dict from before the right vector was kept up to date: it has the normalised weight instead."""
+
+    def __init__(self, hook: SpectralNorm) -> None:
+        self.hook: SpectralNorm = hook
+
+    def __call__(self, state: dict[Any, Any], prefix: str, metadata: dict[Any, Any], *_: Any) -> None:
+        key = prefix + self.hook.name
+        version = metadata.get("spectral_norm", {}).get(f"{self.hook.name}.version")
+        if version is not None and version >= 1 or any(key + suffix not in state for suffix in ("_orig", "_u", "")):
+            return  # of today, or not whole: loading says what is missing
+        with pullback.no_grad():
+            weight, left = state[f"{key}_orig"], state[f"{key}_u"]
+            norm = (weight / state.pop(key)).mean()
+            matrix = as_matrix(weight, self.hook.dim)
+            right = pullback.linalg.pinv(matrix) @ left  # what the matrix takes to a multiple of `left`
+            state[f"{key}_v"] = right * (norm / pullback.dot(left, matrix @ right))
+
+
 def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
@@ -130,4 +150,7 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     for identity, noted in list(module._state_dict_hooks.items()):
         if isinstance(noted, _VersionHook) and noted.hook is hook:
             del module._state_dict_hooks[identity]
+    for identity, older in list(module._load_state_dict_pre_hooks.items()):
+        if isinstance(older.hook, _OlderState) and older.hook.hook is hook:
+            del module._load_state_dict_pre_hooks[identity]
     return module

@@ -113,7 +113,7 @@ class MetaTensor(Tensor):
             if name in _OF_THE_OBJECT or getattr(func, "__self__", None) in [vars(Tensor)[name] for name in _STATE]:
                 return func(*args, **kwargs)
             if name == "__setitem__" or name.endswith("_") and not name.endswith("__"):
-                return args[0]
+                return args[0] if args else kwargs["tensor"]  # `nn.init` passes it by name
             place = meta if kwargs.get("device") is None else place_of(kwargs.pop("device"))
             result = func(*_zeros(args), **dict(zip(kwargs, _zeros(tuple(kwargs.values())))))
         return result if place is not meta else _outlines(result)

@@ -22,7 +22,7 @@ from .device import device
 from .dtypes import dtype
 from .nn.parameter import Parameter
 from .tensor import Tensor, disabled_torch_function
-from .torch_names.handed_over import passing
+from .torch_names.handed_over import drawing_functions, passing
 
 
 class _Settings(threading.local):
@@ -233,6 +233,8 @@ def redirect_functions() -> None:
         name = torch_name.rpartition(".")[2]
         if isinstance(function, FunctionType) and _NEVER.isdisjoint((name, torch_name)):
             redirect(function, only_modes=name in _ONLY_MODES, torch_name=torch_name)
+    for torch_name, function in drawing_functions():
+        redirect(function, torch_name=torch_name)
     redirect(cast(FunctionType, backward), first=1)  # weights have no say
     redirect(cast(FunctionType, grad), first=2)
 

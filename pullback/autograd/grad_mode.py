@@ -187,6 +187,7 @@ class inference_mode(ModeSwitch):
         return _decorate(cls, mode)
 
     def __init__(self, mode: bool = True) -> None:
+        super().__init__()
         self.mode: bool = mode
 
     def _changes(self) -> dict[str, Any]:

@@ -30,6 +30,7 @@ class Transform:
         self._cache_size: int = cache_size
         self._inv: Any = None
         self._cached_x_y: tuple[Any, Any] = (None, None)
+        super().__init__()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_inv": None}

@@ -19,6 +19,7 @@ class ConstraintRegistry:
 
     def __init__(self) -> None:
         self._registry: dict[type[Any], Callable[[Any], Any]] = {}
+        super().__init__()
 
     def register(self, constraint: Any, factory: Callable[[Any], Any] | None = None) -> Any:
         """Add a function for a type of constraint, which may be given by an example; usable as a decorator."""

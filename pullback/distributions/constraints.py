@@ -103,6 +103,7 @@ class _IndependentConstraint(Constraint):
             raise AssertionError(f"reinterpreted_batch_ndims must be an int >= 0, got {reinterpreted_batch_ndims}")
         self.base_constraint: Constraint = base_constraint
         self.reinterpreted_batch_ndims: int = reinterpreted_batch_ndims
+        super().__init__()
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]
@@ -132,6 +133,7 @@ class MixtureSameFamilyConstraint(Constraint):
         if not isinstance(base_constraint, Constraint):
             raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
         self.base_constraint: Constraint = base_constraint
+        super().__init__()
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]
@@ -175,6 +177,7 @@ class _Bounded(Constraint):
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound: Any = lower_bound
         self.upper_bound: Any = upper_bound
+        super().__init__()
 
     _shown: tuple[Any, ...] = ("lower_bound", "upper_bound")
 
@@ -182,6 +185,7 @@ class _Bounded(Constraint):
 class _BoundedBelow(Constraint):
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound: Any = lower_bound
+        super().__init__()
 
     _shown: tuple[Any, ...] = ("lower_bound",)
 
@@ -189,6 +193,7 @@ class _BoundedBelow(Constraint):
 class _BoundedAbove(Constraint):
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound: Any = upper_bound
+        super().__init__()
 
     _shown: tuple[Any, ...] = ("upper_bound",)
 
@@ -348,6 +353,7 @@ class _Sequence(Constraint):
             raise AssertionError("All elements of cseq must be Constraint instances")
         self.cseq: list[Constraint] = list(cseq)
         self.dim: int = dim
+        super().__init__()
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]

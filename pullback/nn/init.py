@@ -45,16 +45,33 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return math.sqrt(2.0 / (1 + param**2))
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with numbers uniform between `a` and `b`."""
+# What fills a tensor in the end. A program is asked about `uniform_`, `normal_`, `constant_` and `kaiming_uniform_` alone
+# (`__torch_function__`), and about each once: so no function here calls another of these four.
+
+
+def _uniform(tensor: Tensor, a: float, b: float, generator: Generator | None) -> Tensor:
     with pullback.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with normal numbers."""
+def _normal(tensor: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     with pullback.no_grad():
         return tensor.normal_(mean, std, generator=generator)
+
+
+def _fill(tensor: Tensor, val: float) -> Tensor:
+    with pullback.no_grad():
+        return tensor.fill_(val)
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with numbers uniform between `a` and `b`."""
+    return _uniform(tensor, a, b, generator)
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with normal numbers."""
+    return _normal(tensor, mean, std, generator)
 
 
 def trunc_normal_(
@@ -111,13 +128,12 @@ def _thin_uniform_draws(tensor: Tensor, mean: float, std: float, a: float, b: fl
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with `val`."""
-    with pullback.no_grad():
-        return tensor.fill_(val)
+    return _fill(tensor, val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones."""
-    return constant_(tensor, 1.0)
+    return _fill(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
@@ -170,13 +186,13 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Glorot's uniform initialisation."""
     bound = math.sqrt(3.0) * (gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor)))))
-    return uniform_(tensor, -bound, bound, generator)
+    return _uniform(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Glorot's normal initialisation."""
     std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
-    return normal_(tensor, 0.0, std, generator)
+    return _normal(tensor, 0.0, std, generator)
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
@@ -204,7 +220,7 @@ def kaiming_uniform_(
     if std is None:
         return tensor
     bound = math.sqrt(3.0) * std
-    return uniform_(tensor, -bound, bound, generator)
+    return _uniform(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
@@ -220,7 +236,7 @@ def kaiming_normal_(
     gain, for leaky ReLUs of slope `a`. See `calculate_gain`.
     """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor if std is None else normal_(tensor, 0, std, generator)
+    return tensor if std is None else _normal(tensor, 0, std, generator)
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:

@@ -45,9 +45,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         result._requires_grad = requires_grad
         return result
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass  # everything is done in __new__; this keeps subclasses with their own signatures working
-
     def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
         """A parameter with memory of its own and no gradient yet."""
         if id(self) not in memo:
@@ -92,9 +89,6 @@ class Buffer(Tensor):
         result._array = np.empty(0, np.float32) if data is None else data.detach()._array
         result.persistent = persistent
         return result
-
-    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
-        pass
 
     def __repr__(self) -> str:
         return repr(self.as_subclass(Tensor))
@@ -200,9 +194,6 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         result._requires_grad = requires_grad
         return result
 
-    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
-        pass
-
     def __deepcopy__(self, memo: dict[Any, Any]) -> UninitializedParameter:
         if id(self) in memo:
             return memo[id(self)]
@@ -225,11 +216,6 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
         result._array = _Unshaped(numpy_dtype(dtype))
         result.persistent = persistent
         return result
-
-    def __init__(
-        self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
-    ) -> None:
-        pass
 
 
 def is_lazy(param: Any) -> bool:

@@ -1,15 +1,17 @@
-"""Classes that say they are torch's while `torch` means Pullback: `print(type(layer))`, `layer.__module__`.
+"""Classes, and functions, that say they are torch's while `torch` means Pullback: `print(type(layer))`, `layer.__module__`.
 
-A class belongs to the public module it is found in: files with an underscore are ours alone, and the few that are found
+Modes that see every function tell those of `torch.nn.init` by their `__module__`. A function belongs to the public module
+it is written in; a class to the one it is found in: files with an underscore are ours alone, and the few that are found
 in `torch` itself (`torch.Size`, `torch.dtype`) belong to it.
 """
 
 from __future__ import annotations
 
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
+from typing import Any
 
-_before: dict[type, str] = {}  # what to say again when the alias is gone
+_before: dict[Any, str] = {}  # what to say again when the alias is gone
 
 
 def claim_classes(module: ModuleType, torch_name: str) -> None:
@@ -21,16 +23,19 @@ def claim_classes(module: ModuleType, torch_name: str) -> None:
 
 
 def claim_class(name: str, value: object, place: str, torch_name: str) -> None:
-    """The same for one name of a module, as one that is loaded when it is asked for; what is no class stays as it is."""
-    if isinstance(value, type) and not name.startswith("_") and _lives(value.__module__, place):
+    """The same for one name of a module, as one that is loaded when it is asked for; other values stay as they are."""
+    if isinstance(value, FunctionType) and value.__module__ == place and not name.startswith("_"):
+        _before[value] = place
+        value.__module__ = torch_name
+    elif isinstance(value, type) and not name.startswith("_") and _lives(value.__module__, place):
         home = _before[value] = value.__module__
         if home != place:
             _look_up_hints(value, home)
         _move(value, torch_name)
 
 
-def _move(kind: type, module: str) -> None:
-    """Let a class say that it is of another module. Its line stays known, which Python 3.13 would forget."""
+def _move(kind: Any, module: str) -> None:
+    """Let a class (or a function) say that it is of another module. Its line stays known, which Python 3.13 would forget."""
     line = vars(kind).get("__firstlineno__")
     kind.__module__ = module
     if line is not None:

@@ -6,7 +6,7 @@ Functions that torch writes in Python fill in what was left out and give it by n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -36,6 +36,10 @@ _NN_FUNCTIONAL: dict[str, str] = dict.fromkeys(
     "relu6 rms_norm rrelu selu silu smooth_l1_loss soft_margin_loss softmax softmin softsign tanhshrink threshold "
     "triplet_margin_loss triplet_margin_with_distance_loss unfold".split(), ""
 ) | {"l1_loss": "input target, size_average reduce reduction"}  # fmt: skip
+_NN_INIT = {  # every argument by name
+    "constant_": ", tensor val", "kaiming_uniform_": ", tensor a mode nonlinearity generator",
+    "normal_": ", tensor mean std generator", "uniform_": ", tensor a b generator",
+}  # fmt: skip
 _NN_COMPILED = frozenset("avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear log_sigmoid one_hot "
                          "scaled_dot_product_attention softplus softshrink".split())  # fmt: skip
 # Here one function each, in torch two: the one in `nn.functional` is meant.
@@ -50,7 +54,16 @@ def _form_of(torch_name: str) -> str | None:
     module, _, name = torch_name.rpartition(".")
     if module == "torch.nn.functional" or module == "torch" and name in _SHARED:
         return _NN_FUNCTIONAL.get(name)
+    if module == "torch.nn.init":
+        return _NN_INIT[name]
     return _FUNCTIONAL.get(name) if module == "torch" else None
+
+
+def drawing_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The functions of `nn.init` that torch hands over, with their names: all others end in these."""
+    from ..nn import init
+
+    yield from ((f"torch.nn.init.{name}", getattr(init, name)) for name in _NN_INIT)
 
 
 def passing(torch_name: str, function: Callable[..., Any]) -> Callable[[Any, Any], tuple[Any, Any]] | None:

@@ -5,6 +5,7 @@ Imports inside functions may point anywhere: they are how a layer calls what is 
 
 import ast
 import functools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,3 +116,13 @@ def test_imports_point_downwards():
 def test_stand_ins_are_imported_by_their_own_names():
     """`stand_ins/cuda` is `pullback.cuda`; under a second name it would be a second module."""
     assert [edge for edge in imports() if within(edge[1], "stand_ins") and not within(edge[0], "stand_ins")] == []
+
+
+def test_no_source_asks_a_dtype_for_what_it_has_not():
+    found = re.compile(
+        r"(?<!jax)\.numpy\b(?![(\w])|(?<!np\.)\b\w*dtype\(\w*\)\.(kind|name|category)\b|result_type\(.*\)\.(kind|name)\b"
+    )
+    for path in PACKAGE.rglob("*.py"):
+        text = "\n".join(line for line in path.read_text().splitlines() if "np.result_type" not in line)
+        match = found.search(text)
+        assert match is None, f"{path.name}: {match and match[0]} of a dtype is _numpy, _name, kind_of(x)"

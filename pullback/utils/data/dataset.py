@@ -109,6 +109,7 @@ class ConcatDataset(Dataset[T_co]):
         return list(itertools.accumulate(len(dataset) for dataset in sequence))
 
     def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
+        super().__init__()
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
@@ -133,6 +134,7 @@ class ChainDataset(IterableDataset[Any]):
     """Streams one after the other."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
+        super().__init__()
         self.datasets: Iterable[Any] = datasets
 
     def _streams(self) -> Iterator[Any]:

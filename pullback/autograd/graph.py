@@ -22,6 +22,7 @@ from .node import add_hook
 __all__ = [
     "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook",
     "allow_mutation_on_saved_tensors", "Node", "GradientEdge", "get_gradient_edge", "increment_version",
+    "queue_callback",
     "region_activation_memory_budget", "set_warn_on_accumulate_grad_stream_mismatch", "set_override_stale_capture_stream",
 ]  # fmt: skip
 
@@ -38,6 +39,13 @@ class _AnyNode(type):
 
 class Node(metaclass=_AnyNode):
     """What `isinstance(tensor.grad_fn, torch.autograd.graph.Node)` asks about."""
+
+
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Call `callback` when the running backward pass is over and its gradients are in place; hooks may ask for it."""
+    from .variable import Variable
+
+    Variable._execution_engine.queue_callback(callback)
 
 
 class GradientEdge(NamedTuple):

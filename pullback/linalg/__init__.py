@@ -12,7 +12,7 @@ from ..autograd.autocast import run_in_float32
 from ..functional.registry import FUNCTIONS
 from ..on_demand import names_on_demand
 from .checks import LinAlgError
-from .eigenvalues import eig, eigh, eigvals, eigvalsh, matrix_rank, pinv, qr, svd, svdvals
+from .eigenvalues import eig, eigh, eigvals, eigvalsh, matrix_rank, matrix_sqrth, pinv, polar, qr, svd, svdvals
 from .factorizations import (
     cholesky,
     cholesky_ex,
@@ -42,8 +42,8 @@ from .solvers import det, inv, inv_ex, lstsq, slogdet, solve, solve_ex, solve_tr
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
     "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor",
-    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
-    "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "matrix_sqrth",
+    "multi_dot", "norm", "pinv", "polar", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
     "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 

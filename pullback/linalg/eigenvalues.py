@@ -10,6 +10,7 @@ from ..autograd.tape import apply, wrap
 from ..functional.operands import as_tensor
 from ..ops import decompositions as ops
 from ..ops import linalg as matrices
+from ..ops import square_roots
 from ..ops.striding import in_order
 from ..return_types import another, returned_by
 from ..tensor import Tensor
@@ -118,6 +119,33 @@ def qr(A: Tensor, mode: str = "reduced") -> QR:
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
         )
     return QR(*apply(ops.qr, (A,), {"mode": mode}))
+
+
+@returned_by("linalg_polar")
+class Polar(NamedTuple):
+    """What `polar` returns: A = U H."""
+
+    U: Tensor
+    H: Tensor
+
+
+@linalg_function
+def polar(A: Tensor) -> Polar:
+    """A = U H with U of orthonormal columns and H Hermitian and positive semidefinite; A has no more columns than rows."""
+    float_matrix(A, "linalg.polar")
+    if A.shape[-2] < A.shape[-1]:
+        raise RuntimeError(
+            f"linalg.polar: expected a matrix with at least as many rows as columns, but got {tuple(A.shape[-2:])}. "
+            "Decompose the transpose: U, H = polar(A.mH) gives A = H U.mH."
+        )
+    return Polar(*_apply(square_roots.polar, A, {}, "linalg.polar"))
+
+
+@linalg_function
+def matrix_sqrth(A: Tensor) -> Tensor:
+    """The positive-definite square root X of positive-definite Hermitian matrices, X @ X = A; the lower triangle is read."""
+    float_square(A, "linalg.matrix_sqrth")
+    return _apply(square_roots.matrix_sqrth, A, {}, "linalg.matrix_sqrth")
 
 
 # --- tolerances ---

@@ -1,7 +1,7 @@
 """Optimizers, learning-rate schedules and weight averaging under torch's names.
 
 Each algorithm has a module of its own; `_updates` has their arithmetic on arrays, `_stepper` the step they share.
-`lr_scheduler` and `swa_utils` are loaded when they are first used.
+`functional`, `lr_scheduler` and `swa_utils` are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -38,4 +38,4 @@ __all__ = [
     "swap_in_optimizer_params_and_state",
 ]  # fmt: skip
 
-__getattr__ = names_on_demand(__name__, modules=("lr_scheduler", "swa_utils"))
+__getattr__ = names_on_demand(__name__, modules=("functional", "lr_scheduler", "swa_utils"))

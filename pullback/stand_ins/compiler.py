@@ -46,9 +46,10 @@ def _decorator(fn: Callable | None = None, *args: Any, **kwargs: Any) -> Any:
 
 
 allow_in_graph: Callable[..., Any]
+nonstrict_trace: Callable[..., Any]
 assume_constant_result: Callable[..., Any]
 substitute_in_graph: Callable[..., Any]
-disable = allow_in_graph = assume_constant_result = substitute_in_graph = _disable_dynamo = _decorator
+disable = allow_in_graph = nonstrict_trace = assume_constant_result = substitute_in_graph = _disable_dynamo = _decorator
 
 
 def reset() -> None:
@@ -58,6 +59,19 @@ def reset() -> None:
 def list_backends(exclude_tags: Any = ()) -> list[str]:
     """The names of compilers: none."""
     return []
+
+
+def cudagraph_mark_warmup_incomplete() -> None:
+    """Accepted: nothing is recorded."""
+
+
+class PrecompileError(RuntimeError):
+    """A program could not be compiled ahead of time."""
+
+
+def precompile(*args: Any, **kwargs: Any) -> Any:
+    """Refuses: there is no compiler whose result could be kept."""
+    raise PrecompileError("torch.compiler.precompile: nothing is compiled here. Call the function itself.")
 
 
 def cudagraph_mark_step_begin() -> None:

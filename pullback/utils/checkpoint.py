@@ -7,6 +7,7 @@ function. Keeping the results of chosen operations is in `selective_checkpoint.p
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -121,8 +122,28 @@ def noop_context_fn() -> tuple[Any, Any]:
     return nullcontext(), nullcontext()
 
 
+def _decorator(args: tuple, reentrant: Any, context_fn: Any, check: str, debug: bool, early: bool, others: dict) -> Any:
+    """What `checkpoint` returns where it is given no function; only its own arguments may then stand there."""
+    if args or others.keys() - {"preserve_rng_state"}:
+        raise TypeError(
+            "checkpoint() without a function is a decorator: arguments are those of the function it decorates"
+        )
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def checkpointed(*given: Any, **named: Any) -> Any:
+            return checkpoint(
+                function, *given, use_reentrant=reentrant, context_fn=context_fn, determinism_check=check, debug=debug,
+                early_stop=early, **others, **named,
+            )  # fmt: skip
+
+        return checkpointed
+
+    return decorate
+
+
 def checkpoint(
-    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+    function: Callable[..., Any] | None = None, *args: Any, use_reentrant: bool | None = None,
     context_fn: Callable[[], tuple[Any, ...]] = noop_context_fn, determinism_check: str = "default",
     debug: bool = False, early_stop: bool = True, **kwargs: Any,
 ) -> Any:  # fmt: skip
@@ -131,8 +152,11 @@ def checkpoint(
     Pass `use_reentrant=False`: it is the form without restrictions. `context_fn` returns two context managers, for
     the first run and for the second: `create_selective_checkpoint_contexts` makes such that keep some results.
     `determinism_check="none"` does not compare what the runs saved; `early_stop=False` runs the function to its end;
-    `preserve_rng_state=False` lets it draw other random numbers the second time.
+    `preserve_rng_state=False` lets it draw other random numbers the second time. Without a function, `checkpoint`
+    returns a decorator: `@checkpoint(use_reentrant=False)`.
     """
+    if function is None:
+        return _decorator(args, use_reentrant, context_fn, determinism_check, debug, early_stop, kwargs)
     if use_reentrant is None:
         warn_user(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch "

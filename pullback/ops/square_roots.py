@@ -1,0 +1,72 @@
+"""Square roots of Hermitian matrices, and polar decompositions.
+
+Their rules solve X S + S X = G for S: unlike derivatives by way of eigenvectors that exists for repeated eigenvalues, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.op import Op, op
+from .fusing import Several
+from .linalg import solve
+from .matmul import adjoint
+
+
+def _sylvester(x: Any, g: Any) -> Any:
+    values, vectors = np.linalg.eigh(x)
+    turned = adjoint(vectors)
+    return vectors @ (turned @ g @ vectors / (values[..., None, :] + values[..., :, None])) @ turned
+
+
+def _sylvester_in_x(g: Any, x: Any, out: Any) -> Any:
+    right, turned = sylvester(x, g), adjoint(out)
+    return -(right @ turned + turned @ right)
+
+
+sylvester: Op = op(
+    "SylvesterBackward0", _sylvester, x=_sylvester_in_x, g=lambda g, x: sylvester(x, g), inputs=("x", "g")
+)
+"""S with x S + S x = g, for positive-definite Hermitian x."""
+
+
+def _root(x: Any) -> Any:
+    values, vectors = np.linalg.eigh(x)
+    return vectors * np.sqrt(values)[..., None, :] @ adjoint(vectors)
+
+
+def _root_pullback(g: Any, out: Any) -> Any:
+    return sylvester(out, (g + adjoint(g)) * 0.5)
+
+
+matrix_sqrth: Op = op("LinalgMatrixSqrthBackward0", _root, x=_root_pullback)
+
+
+def _polar(x: Any) -> tuple:
+    left, values, right = np.linalg.svd(x, full_matrices=False)
+    return left @ right, adjoint(right) * values[..., None, :] @ right
+
+
+def _polar_pullback(g: Any, outs: Any) -> list:
+    """With O the solution of H O + O H = U'dA - dA'U: dU = U O + (1 - UU')dA H^-1, and dH = U'dA - O H."""
+    turn, stretch = outs
+    to_turn, to_stretch = g
+    inner: Any = 0
+    if to_turn is not None:
+        inner = adjoint(turn) @ to_turn
+    if to_stretch is not None:
+        inner = inner - to_stretch @ stretch
+    skew = sylvester(stretch, inner)
+    within = skew - adjoint(skew)
+    if to_stretch is not None:
+        within = within + to_stretch
+    result = turn @ within
+    if to_turn is not None and turn.shape[-2] > turn.shape[-1]:
+        outside = to_turn - turn @ (adjoint(turn) @ to_turn)
+        result = result + adjoint(solve(stretch, adjoint(outside))[0])
+    return [result]
+
+
+polar: Op = Several("LinalgPolarBackward0", _polar, inputs=("x",), rules={}, joint=_polar_pullback, outputs=0)

@@ -281,9 +281,12 @@ class Tensor(TensorBase):
                 "that assume they match."
             )
         if value._array.shape != self._array.shape:
+            from .explaining.names import described
+
             raise RuntimeError(
                 f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
-                f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
+                f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size. "
+                f"{described(self)}"
             )
 
     @property
@@ -426,7 +429,7 @@ class Tensor(TensorBase):
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
-        *, batched: bool = False,
+        *, batched: bool = False, grad: None = None, grad_tensors: None = None,
     ) -> None:  # fmt: skip
         """Add the gradients of this tensor's elements, weighted by `gradient`, to the `.grad` of the leaves.
 
@@ -439,7 +442,12 @@ class Tensor(TensorBase):
         With `batched`, `gradient` holds many weightings along a new first axis, and one pass adds a row for each to
         the `.jac` of the leaves, of shape (weightings, *leaf.shape). Without `gradient` the rows are the Jacobian's.
         """
-        if batched:
+        if batched or grad is not None or grad_tensors is not None:
+            for name, value in (("grad", grad), ("grad_tensors", grad_tensors)):
+                if value is not None:
+                    raise TypeError(
+                        f"Tensor.backward() got an unexpected keyword argument {name!r}. Did you mean gradient=...?"
+                    )
             from .multi import backward_to_jac
 
             backward_to_jac(self, gradient, inputs, retain_graph=retain_graph, create_graph=create_graph)

@@ -16,23 +16,29 @@ import numpy as np
 
 from ..autograd.mode import current_mode
 
+PAGE: str = "docs/howto/transforms.md has examples."
 CONTROL_FLOW: str = (
-    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
-    "yet, please file an issue at https://github.com/pytorch/pytorch/issues . Write the choice as "
-    'torch.where(condition, a, b), or run the function example by example with vmap(..., fallback="loop").'
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that: "
+    "write the choice as torch.where(condition, a, b), or run the function example by example with "
+    f'vmap(..., fallback="loop"). {PAGE}'
 )
 ITEM: str = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
     "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
-    'internals, please file a bug report. vmap(..., fallback="loop") runs the function example by example, where '
-    ".item() works."
+    "internals, please file a bug report. "
+    'vmap(..., fallback="loop") runs the function example by example, where '
+    f".item() works. {PAGE}"
+)
+NONZERO: str = (
+    "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::nonzero. "
+    "Boolean masks and nonzero give each example a result of its own size: use torch.where(condition, a, b), or look for "
+    f"them outside the vmap. {PAGE}"
 )
 
-
 ESCAPED: str = (
-    "Either your tensor may have escaped from inside a function being vmapped and this is a user error (see "
-    "https://pytorch.org/functorch/stable/ux_limitations.html), or there is an internal error. It stands for one example "
-    "of a batch, which means nothing when the vmap is over: return it from the function."
+    "Either your tensor may have escaped from inside a function being vmapped and this is a user error, or there is an "
+    "internal error. It stands for one example of a batch, which means nothing when the vmap is over: return it from the "
+    f"function. {PAGE}"
 )
 
 ndarray = np.ndarray
@@ -220,12 +226,7 @@ class Batched:
     def nonzero(self) -> Any:
         if not self.batched:
             return np.asarray(self).nonzero()
-        raise DynamicShape(
-            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-            "aten::nonzero. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this "
-            "feature. Boolean masks and nonzero give each example a result of its own size: use torch.where, or "
-            'vmap(..., fallback="loop").'
-        )
+        raise DynamicShape(NONZERO)
 
     @property
     def data(self) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..autograd.tape import wrap
 from ..notices import warn_user
-from .batched import Batched, DynamicShape, NotBatchable, level_of, params_level, raw
+from .batched import NONZERO, Batched, DynamicShape, NotBatchable, level_of, params_level, raw
 
 ndarray = np.ndarray
 Rule = Callable[[Any, list[Any], list[Any], dict[Any, Any], int], Any]
@@ -148,10 +148,7 @@ def _exists(module: str) -> bool:
 
 
 def _dynamic(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
-    raise DynamicShape(
-        "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-        "aten::nonzero. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
-    )
+    raise DynamicShape(NONZERO)
 
 
 def _guess(op: Any) -> Rule:

@@ -21,7 +21,7 @@ from .general import payload_of, top_levels
 from .mode import current_mode, set_mode
 from .tape import wrap
 
-_NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+_NOTES = "For more details, please see docs/howto/custom_functions.md."
 
 
 class VmapInfo(NamedTuple):

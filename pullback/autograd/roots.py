@@ -52,7 +52,7 @@ def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create
     else:
         (weight,) = _weights_for((root,), gradient, True)
         cotangent = (
-            _implicit_one(root, shape, dtype) if weight is None else _weight_array(weight, shape, dtype, 0)._array
+            _implicit_one(root, shape, dtype) if weight is None else _weight_array(weight, shape, dtype, 0, root)._array
         )
     if (
         root._output_nr or not target.order or target.shape is None or Hooks.in_use or current_mode() is not RECORD
@@ -226,7 +226,7 @@ def _roots(outputs: tuple, weights: tuple, record: bool) -> tuple[list, list]:
         if weight is None:
             cotangent = _implicit_one(output, shape, dtype)
         else:
-            cotangent = _weight_array(weight, shape, dtype, position)
+            cotangent = _weight_array(weight, shape, dtype, position, output)
         roots.append((target, slot))
         if record:
             cotangents.append(cotangent if isinstance(cotangent, Tensor) else wrap(cotangent))
@@ -243,11 +243,11 @@ def root_of(output: Any, position: int, weight: Any) -> tuple[Any, ...]:
         raise TypeError(f"expected tensors to differentiate, but element {position} is a {type(output).__name__}")
     if not output.requires_grad:
         if weight is not None and isinstance(weight, Tensor) and weight._array.shape != output._array.shape:
-            _shape_mismatch(weight._array.shape, output._array.shape, position)
+            _shape_mismatch(weight._array.shape, output._array.shape, position, output)
         raise RuntimeError(
             f"element {position} of tensors does not require grad and does not have a grad_fn. It was computed without "
             "gradients: from leaves that do not have requires_grad=True, under no_grad(), after detach(), or by an "
-            "operation with integer or boolean results."
+            f"operation with integer or boolean results.{_described(output)}"
         )
     if output._node is None:
         return anchor_of(output), 0
@@ -282,12 +282,12 @@ def needs_weights(output: Any, shape: tuple[Any, ...]) -> RuntimeError:
     return error
 
 
-def _weight_array(weight: Any, shape: tuple, dtype: Any, position: int) -> Any:
+def _weight_array(weight: Any, shape: tuple, dtype: Any, position: int, output: Any) -> Any:
     """A given weight as tensor or array of exactly the output's shape, in its dtype."""
     tensor = dense(weight) if isinstance(weight, Tensor) else foreign_weight(weight, dtype)
     array = tensor._array
     if array.shape != shape:
-        _shape_mismatch(array.shape, shape, position)
+        _shape_mismatch(array.shape, shape, position, output)
     if (array.dtype.kind == "c") != (dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
@@ -311,14 +311,14 @@ def foreign_weight(weight: Any, dtype: Any) -> Tensor:
     return wrap(array)
 
 
-def _shape_mismatch(given: tuple, wanted: tuple, position: int) -> None:
+def _shape_mismatch(given: tuple, wanted: tuple, position: int, output: Any) -> None:
     error = RuntimeError(
         f"Mismatch in shape: grad_output[{position}] has a shape of torch.Size({list(given)}) and output[{position}] "
         f"has a shape of torch.Size({list(wanted)})."
     )
     error.add_note(
         "The weights need exactly the output's shape, without broadcasting: expand them first, as in "
-        "gradient.expand_as(output)."
+        f"gradient.expand_as(output).{_described(output)}"
     )
     raise error
 
@@ -351,7 +351,7 @@ def _backward_inputs(inputs: Any) -> list | None:
                 raise RuntimeError(
                     "One of the differentiated Tensors does not require grad"
                     if target._node is not None
-                    else "can't retain_grad on Tensor that has requires_grad=False"
+                    else f"can't retain_grad on Tensor that has requires_grad=False.{_described(target)}"
                 )
             if target._node is not None:
                 target.retain_grad()
@@ -389,7 +389,7 @@ def _edge_of(target: Any) -> tuple:
     if not target.requires_grad:
         raise RuntimeError(
             "One of the differentiated Tensors does not require grad. Call requires_grad_() on it before the forward "
-            "pass."
+            f"pass.{_described(target)}"
         )
     return (anchor_of(target), 0) if target._node is None else (target._node, target._output_nr)
 
@@ -402,7 +402,7 @@ def _answer(
     if not allow_unused:
         raise RuntimeError(
             f"The differentiated Tensor at index {position} appears to not have been used in the graph. Set "
-            "allow_unused=True if this is the desired behavior."
+            f"allow_unused=True if this is the desired behavior.{_described(target)}"
         )
     if not materialize:
         return None
@@ -412,6 +412,13 @@ def _answer(
     zeros = wrap(np.zeros(shape, dtype))  # of the input's shape, as in torch, also where gradients are batched
     zeros._requires_grad = record
     return zeros
+
+
+def _described(target: Any) -> str:
+    """What can be said about a tensor at the end of a message: its name in the program, and its shape."""
+    from ..explaining.names import described
+
+    return f" {described(target)}" if isinstance(target, Tensor) else ""
 
 
 def _calculate_shape(output: Any, grad: Tensor, is_grads_batched: bool) -> tuple:

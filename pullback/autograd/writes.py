@@ -77,13 +77,19 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
         if base._node is None and (base._requires_grad or tensor._requires_grad):
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation. "
-                "Update the data under torch.no_grad(), or work on a copy: x.clone()."
+                f"Update the data under torch.no_grad(), or work on a copy: x.clone(). {_described(base)}"
             )
     if tensor._requires_grad and tensor._node is None:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation. "
-            "Update it under torch.no_grad() (as optimizers do), or work on a copy: x.clone()."
+            f"Update it under torch.no_grad() (as optimizers do), or work on a copy: x.clone(). {_described(tensor)}"
         )
+
+
+def _described(tensor: Tensor) -> str:
+    from ..explaining.names import described
+
+    return described(tensor)
 
 
 def check_early(tensor: Tensor, *others: Any) -> None:

@@ -39,7 +39,7 @@ def _seeds(outputs: tuple, weights: tuple) -> tuple[list, list, list]:
         target, slot = root_of(output, position, weight)
         shape, dtype = metadata_of(target, slot)
         if weight is not None:
-            seed, origin = _weight_array(weight, shape, dtype, position), "given"
+            seed, origin = _weight_array(weight, shape, dtype, position, output), "given"
         elif int(np.prod(shape)) == 1 and dtype.kind != "c":
             seed, origin = _implicit_one(output, shape, dtype), "implicit"
         else:  # backward() refuses this; an explanation says so and shows what equal weights would do

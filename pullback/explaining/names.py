@@ -68,6 +68,31 @@ def gather(model: Any, inputs: Any) -> Names:
     return names
 
 
+def described(tensor: Tensor) -> str:
+    """A sentence for an error message: the name that a tensor has in the program, if it can be found, and its shape."""
+    try:
+        name = tensor._name or _found(tensor)
+    except Exception:  # a program's own modules are asked, and what they raise is not what the message is about
+        name = None
+    called = f"The tensor is {name!r}, of" if name else "The tensor has the"
+    return f"{called} shape {tuple(tensor._array.shape)}."
+
+
+def _found(tensor: Tensor) -> str | None:
+    """The name of a variable, or the path of a parameter or of an item in a small container; variables come first."""
+    module_type = _module_type()
+    inside = None
+    for name, value in _variables(_caller()):
+        if value is tensor:
+            return name
+        if inside is None and module_type is not None and isinstance(value, module_type):
+            members: Iterable[tuple[str, Any]] = ((f"{name}.{path}", each) for path, each in value.named_parameters())
+        else:
+            members = _members(name, value) if inside is None else ()
+        inside = inside or next((path for path, each in members if each is tensor), None)
+    return inside
+
+
 def _members(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """A variable, or what is in it if it is a small list, tuple or dict, with names."""
     if isinstance(value, (list, tuple)) and len(value) <= 64:

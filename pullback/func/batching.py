@@ -20,6 +20,7 @@ from ..autograd.batched_grad import batch_level
 from ..autograd.general import payload_of
 from ..autograd.mode import current_mode
 from ..autograd.tape import wrap
+from ..functional.refusals import suggesting
 from ..notices import warn_user
 from ..ops.striding import address
 from ..tensor import Tensor
@@ -27,6 +28,7 @@ from ..utils._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatt
 from .wrapping import _depth, name_of
 
 
+@suggesting
 def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None, fallback: str = "error",

@@ -15,12 +15,14 @@ from ..autograd.forward_ad import dual_at, next_level
 from ..autograd.forward_mode import below_level, forget_level, open_level, tangents_of
 from ..autograd.mode import current_mode, set_mode
 from ..autograd.tape import wrap
+from ..functional.refusals import suggesting
 from ..tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from .reverse import _check_tensors, _with_aux, jacrev
 from .wrapping import _depth, check_aux, check_real, replaced, selected
 
 
+@suggesting
 def jvp(
     func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
 ) -> tuple[Any, ...]:
@@ -101,6 +103,7 @@ def _in_dtype(tangent: Tensor, primal: Tensor) -> Tensor:
     return tangent if own == wanted or own.kind not in "fcV" else tangent.to(primal.dtype)
 
 
+@suggesting
 def jacfwd(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
@@ -174,6 +177,7 @@ def _unit_tangents(flat: list, total: int, level: int) -> list[Tensor]:
     return tangents
 
 
+@suggesting
 def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """The function that returns the second derivatives of `func`.
 

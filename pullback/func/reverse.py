@@ -10,6 +10,7 @@ import numpy as np
 
 from ..autograd import roots
 from ..autograd.tape import wrap
+from ..functional.refusals import suggesting
 from ..tensor import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten, treespec_pprint
 from .wrapping import (
@@ -30,6 +31,7 @@ from .wrapping import (
 )
 
 
+@suggesting
 def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that returns the gradient of `func` with respect to the arguments `argnums`.
 
@@ -46,6 +48,7 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
     return gradient
 
 
+@suggesting
 def grad_and_value(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
@@ -207,6 +210,7 @@ def _weight(weight: Any, output: Tensor, position: int) -> Tensor:
 # --- Jacobians ---
 
 
+@suggesting
 def jacrev(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False,
     chunk_size: int | None = None, _preallocate_and_copy: bool = False,

@@ -74,6 +74,51 @@ def blame_argument(error: BaseException, function: Any = None) -> None:
         raise complaint from None
 
 
+# What programs call an argument whose name here is another: that of other libraries, or of a function next to this one.
+_MEANT = {
+    "axes": ("dim", "dims"), "axis": ("dim", "in_dims"), "dims": ("dim",), "dim": ("dims", "in_dims"), "keep_dims": ("keepdim",),
+    "keepdims": ("keepdim",), "in_axes": ("in_dims",), "out_axes": ("out_dims",), "grad": ("gradient", "grad_tensors"),
+    "gradient": ("grad_outputs", "grad_tensors"), "grad_tensors": ("gradient", "grad_outputs"), "shape": ("size",),
+    "gradients": ("gradient", "grad_tensors"), "weights": ("gradient", "grad_tensors", "weight"), "wrt": ("inputs", "argnums"),
+    "argnum": ("argnums",), "rtol": ("rcond",), "training": ("train",), "rate": ("p",), "probability": ("p",),
+}  # fmt: skip
+
+
+def suggested(function: Any, name: str) -> str:
+    """Which argument of a function was probably meant, as the end of a message; nothing where that is unknown."""
+    import difflib
+    import inspect
+
+    parameters = inspect.signature(function).parameters.values()
+    known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    found = [each for each in _MEANT.get(name, ()) if each in known] or difflib.get_close_matches(name, known, 1)
+    return f". Did you mean {found[0]}=...?" if found else ""
+
+
+def suggest(error: BaseException, function: Any, named: dict[str, Any]) -> None:
+    """Raise Python's complaint about an unknown keyword with the one that was probably meant, if that is what the error is."""
+    _, phrase, name = str(error).partition(" got an unexpected keyword argument ")
+    if phrase and name[1:-1] in named and isinstance(error, TypeError):
+        hint = suggested(function, name[1:-1])
+        if hint:
+            raise TypeError(f"{error}{hint}") from None
+
+
+def suggesting(function: F) -> F:
+    """The same function, which knows what an unknown keyword was meant to be."""
+
+    @functools.wraps(function)
+    def suggested(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            if kwargs and error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                suggest(error, function, kwargs)
+            raise
+
+    return cast(F, suggested)
+
+
 def naming_arguments(function: F) -> F:
     """The same function, which says which argument should have been a tensor."""
 

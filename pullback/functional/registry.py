@@ -22,7 +22,7 @@ from ..notices import warn_user
 from ..storage import storage_of
 from ..tensor import Tensor
 from . import names
-from .refusals import blame_argument
+from .refusals import blame_argument, suggest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -126,6 +126,8 @@ def with_numpy_names(f: Callable[..., Any], takes_out: bool = False) -> Callable
         except (TypeError, AttributeError) as error:
             if not claimed(args, kwargs):
                 blame_argument(error, f)
+                if kwargs:
+                    suggest(error, f, kwargs)
                 raise
             return function(*args, **kwargs)
 

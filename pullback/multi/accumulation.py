@@ -18,7 +18,7 @@ from ..autograd.tape import wrap
 from ..functional.registry import FUNCTIONS
 from ..tensor import Tensor, anchor_of
 from ..utils._pytree import tree_flatten
-from .aggregation import Weighting
+from .aggregation import Weighting, as_aggregator
 from .jacobians import _columns, _targets, backward_batched, freed, leaves_of
 
 
@@ -105,12 +105,13 @@ def mtl_backward(
 
 
 def jac_to_grad(
-    tensors: Iterable[Tensor], aggregator: Callable[[np.ndarray], np.ndarray], *, retain_jac: bool = False
+    tensors: Iterable[Tensor], aggregator: Callable[[np.ndarray], np.ndarray] | str, *, retain_jac: bool = False
 ) -> Tensor | None:
     """Add an aggregate of the rows in `.jac` to `.grad`, and clear `.jac` unless it is to be retained.
 
     Returns the weights of the rows, if the aggregator is one that has them.
     """
+    aggregator = as_aggregator(aggregator)
     targets = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     jacobians = [getattr(target, "jac", None) for target in targets]
     if any(rows is None for rows in jacobians):

@@ -8,6 +8,8 @@ Aggregators that look at the columns are in `columns.py`.
 
 from __future__ import annotations
 
+import difflib
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -69,6 +71,43 @@ class Weighting(Aggregator):
     def aggregate(self, rows: np.ndarray) -> np.ndarray:
         wide = rows.astype(np.float64)
         return self.weigh(wide @ wide.T) @ wide
+
+
+def as_aggregator(given: Any) -> Any:
+    """An aggregator, or any function of a matrix, as it is; made of a class of them, or of the name of one."""
+    if given is None:
+        return Sum()
+    if isinstance(given, str):
+        given = _class_named(given)
+    if isinstance(given, type):
+        needed = [
+            each.name for each in inspect.signature(given).parameters.values()
+            if each.default is each.empty and each.kind <= each.POSITIONAL_OR_KEYWORD
+        ]  # fmt: skip
+        if needed:
+            raise TypeError(
+                f"{given.__name__} needs its arguments: aggregator={given.__name__}({', '.join(map('{}=...'.format, needed))})"
+            )
+        given = given()
+    if not callable(given):
+        raise TypeError(
+            f"aggregator must be an aggregator such as multi.UPGrad(), or a function that makes one row of a matrix, got a "
+            f"{type(given).__name__}"
+        )
+    return given
+
+
+def _class_named(name: str) -> type[Aggregator]:
+    from .. import multi
+
+    known = {each.lower(): each for each in multi.__all__ if isinstance(getattr(multi, each), type)}
+    del known["aggregator"], known["weighting"]
+    plain = name.lower().replace("-", "").replace("_", "")
+    if plain not in known:
+        near = difflib.get_close_matches(plain, known, n=1)
+        hint = f" Did you mean {known[near[0]]!r}?" if near else ""
+        raise ValueError(f"there is no aggregator {name!r}.{hint} There are {', '.join(known.values())}.")
+    return getattr(multi, known[plain])
 
 
 def preferences(given: Any, count: int, default: float) -> np.ndarray:

@@ -168,18 +168,18 @@ def leaves_of(outputs: Any, *, without: Any = ()) -> list[Tensor]:
 
 
 def backward(
-    losses: Any, inputs: Any = None, *, aggregator: Callable[[np.ndarray], np.ndarray] | None = None,
+    losses: Any, inputs: Any = None, *, aggregator: Callable[[np.ndarray], np.ndarray] | str | None = None,
     retain_graph: bool = False, chunk_size: int | None = None,
 ) -> None:  # fmt: skip
     """Add to `.grad` of the inputs (all leaves, if none are given) an aggregate of the gradients of several losses.
 
-    `aggregator` maps the Jacobian matrix to one row; the default is their sum, which is what `losses.sum().backward()`
-    does. For a batch of losses and an aggregator that only needs inner products (a `Weighting`) the Jacobian is not
-    formed: the Gramian gives the weights, and one ordinary pass the result.
+    `aggregator` maps the Jacobian matrix to one row (a name such as "upgrad" will do, too); the default is their sum,
+    which is what `losses.sum().backward()` does. For a batch of losses and an aggregator that only needs inner products
+    (a `Weighting`) the Jacobian is not formed: the Gramian gives the weights, and one ordinary pass the result.
     """
-    from .aggregation import Sum, Weighting
+    from .aggregation import Weighting, as_aggregator
 
-    aggregator = aggregator or Sum()
+    aggregator = as_aggregator(aggregator)
     flat, _ = tree_flatten(losses)
     targets = _targets(losses, inputs)
     _check(flat, targets, "backward")

@@ -62,6 +62,20 @@ _EVERYWHERE = {
 }  # fmt: skip
 
 
+# What other libraries call something, and where it is here. The path is left out: `torch.grad`, `torch.func.tree_map`.
+_ELSEWHERE_CALLED = {
+    "grad": "torch.func.grad", "value_and_grad": "torch.func.grad_and_value", "tree_map": "torch.utils._pytree.tree_map",
+    "tree_flatten": "torch.utils._pytree.tree_flatten", "tree_leaves": "torch.utils._pytree.tree_leaves",
+    "tree_util": "torch.utils._pytree", "pytree": "torch.utils._pytree", "stop_gradient": "torch.Tensor.detach",
+    "custom_vjp": "torch.autograd.Function", "custom_jvp": "torch.autograd.Function",
+    "custom_gradient": "torch.autograd.Function",
+    "GradientTape": "torch.autograd.grad", "gradients": "torch.autograd.grad", "pmap": "torch.vmap", "array": "torch.tensor",
+    "checkpoint": "torch.utils.checkpoint.checkpoint", "remat": "torch.utils.checkpoint.checkpoint",
+    "concatenate": "torch.cat", "expand_dims": "torch.unsqueeze", "convert_to_tensor": "torch.as_tensor",
+    "reduce_sum": "torch.sum", "reduce_mean": "torch.mean", "astype": "torch.Tensor.to", "random_normal": "torch.randn",
+}  # fmt: skip
+
+
 def _child(parent: object, name: str) -> object:
     """`parent.name`, importing a submodule that is not loaded yet; AttributeError if there is no such name."""
     try:
@@ -136,6 +150,9 @@ def nearest_torch_name(dotted: str) -> str | None:
     if depth == len(parts):
         return dotted
     parent, missing = ".".join(parts[:depth]), parts[depth]
+    called = _ELSEWHERE_CALLED.get(missing)
+    if called is not None and depth == len(parts) - 1 and called != f"{parent}.{missing}":
+        return called
     if depth == len(parts) - 1:
         for neighbour in _NEIGHBOURS:
             if neighbour != parent and has_torch_name(f"{neighbour}.{missing}"):

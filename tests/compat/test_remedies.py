@@ -75,6 +75,38 @@ REMEDIES = [
         't.func.vmap(lambda x: x * x.item(), fallback="loop")(x[0])',
     ),
     ("t.zeroes(2)", "torch.zeros", "t.zeros(2)"),
+    ("t.grad(w.sum)", "torch.func.grad", "t.func.grad(t.sum)(x)"),
+    ("t.func.value_and_grad(t.sum)", "torch.func.grad_and_value", "t.func.grad_and_value(t.sum)(x)"),
+    ("t.func.tree_map(len, [w])", "torch.utils._pytree.tree_map", "t.utils._pytree.tree_map(len, [w])"),
+    ("t.stop_gradient(w)", "torch.Tensor.detach", "t.Tensor.detach(w)"),
+    ("t.array([1.0])", "torch.tensor", "t.tensor([1.0])"),
+    ("t.concatenat([x])", "torch.concatenate", "t.concatenate([x])"),
+    ("x.sum(axes=0)", "Did you mean dim=...?", "x.sum(dim=0)"),
+    ("t.mean(x, dims=0)", "Did you mean dim=...?", "t.mean(x, dim=0)"),
+    ("x.sum(0, keep_dims=True)", "Did you mean keepdim=...?", "x.sum(0, keepdim=True)"),
+    ("w.backward(grad=t.ones(3))", "Did you mean gradient=...?", "w.backward(gradient=t.ones(3))"),
+    ("w.backward(grad_tensors=t.ones(3))", "Did you mean gradient=...?", "w.backward(gradient=t.ones(3))"),
+    ("t.func.vmap(t.sin, in_axes=0)", "Did you mean in_dims=...?", "t.func.vmap(t.sin, in_dims=0)(x)"),
+    ("t.func.vmap(t.sin, out_axes=1)", "Did you mean out_dims=...?", "t.func.vmap(t.sin, out_dims=1)(x)"),
+    ("t.func.grad(t.sum, argnum=0)", "Did you mean argnums=...?", "t.func.grad(t.sum, argnums=0)(x)"),
+    ("t.func.jacrev(t.sin, hasaux=False)", "Did you mean has_aux=...?", "t.func.jacrev(t.sin, has_aux=False)(x)"),
+    (
+        "t.multi.backward([w.sum()], aggregator='upgard')",
+        "'UPGrad'",
+        "t.multi.backward([w.sum()], aggregator='UPGrad')",
+    ),
+    (
+        "t.multi.backward([w.sum()], aggregator=t.multi.NashMTL)",
+        "NashMTL(n_tasks=...)",
+        "t.multi.backward([w.sum()], aggregator=t.multi.NashMTL(n_tasks=1))",
+    ),
+    (
+        "t.multi.backward([w.sum()], aggregator=3)",
+        "multi.UPGrad()",
+        "t.multi.backward([w.sum()], aggregator=t.multi.UPGrad())",
+    ),
+    ("t.multi.jac_to_grad([w], 'kurm')", "Did you mean 'Krum'?", ""),
+    ("t.func.vmap(lambda x: x if x > 0 else -x)(x[0])", "docs/howto/transforms.md", "t.func.vmap(t.abs)(x[0])"),
     ("t.explain((w * w).sum().item())", "before .item()", "t.explain((w * w).sum())"),
     ("t.optim.SGD(layer.parameters, lr=0.1)", "model.parameters()", "t.optim.SGD(layer.parameters(), lr=0.1)"),
     ("t.cat(x, x)", "torch.cat([a, b])", "t.cat([x, x])"),
@@ -119,3 +151,56 @@ def test_advice_can_be_followed(mistake: str, advice: str, remedy: str) -> None:
             exec(mistake, scene())
         exec(remedy, scene())
     assert advice in "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+
+
+# What the message has to say about the tensor: its own name, its variable's, its path in a module, its place in a list.
+NAMED = [
+    ("t.autograd.grad(w.sum(), [w, v])", "'v', of shape (2,)"),
+    ("t.autograd.grad(layer(x).sum(), list(both.parameters()))", "'both.1.weight', of shape (2, 3)"),
+    ("t.autograd.grad(w.sum(), [w, x])", "'x', of shape (4, 10)"),
+    ("x.sum().backward()", "has the shape ()"),
+    ("x.backward(x)", "'x', of shape (4, 10)"),
+    ("w.sum().backward(inputs=[x])", "'x', of shape (4, 10)"),
+    ("w.add_(1)", "'w', of shape (3,)"),
+    ("w[0] = 1.0", "'w', of shape (3,)"),
+    ("both[1].weight[0].fill_(1)", "'both.1.weight', of shape (2, 3)"),
+    ("several[1].mul_(2)", "'several[1]', of shape (5,)"),
+    ("v.name = 'velocity'; v.add_(1)", "'velocity', of shape (2,)"),
+    ("w.grad = t.ones(2)", "'w', of shape (3,)"),
+    ("w.backward(t.ones(2))", "'w', of shape (3,)"),
+    ("broken = Broken(); several[1].mul_(2)", "'several[1]', of shape (5,)"),
+    ("broken = Broken(); broken.layer.weight.add_(1)", "has the shape (5, 10)"),
+]
+
+
+class Broken(pullback.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = pullback.nn.Linear(10, 5)
+
+    def named_parameters(self, *args: Any, **kwargs: Any) -> Any:
+        raise KeyError("mine")
+
+
+@pytest.mark.parametrize(("line", "said"), NAMED, ids=[row[0] for row in NAMED])
+def test_messages_name_the_tensor(line: str, said: str) -> None:
+    t = pullback
+    names = scene() | {
+        "v": t.ones(2, requires_grad=True),
+        "both": t.nn.Sequential(t.nn.Linear(10, 5), t.nn.Linear(3, 2)),
+    }
+    names |= {"several": [t.ones(5), t.ones(5, requires_grad=True)], "Broken": Broken}
+    names["layer"] = names["both"][0]
+    with pytest.raises(RuntimeError) as caught:
+        exec(line, names)
+    assert said in "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+
+
+def test_aggregators_may_be_named() -> None:
+    w = pullback.tensor([1.0, 2.0], requires_grad=True)
+    results = []
+    for given in (pullback.multi.UPGrad(), pullback.multi.UPGrad, "UPGrad", "upgrad", "up-grad"):
+        w.grad = None
+        pullback.multi.backward([(w**2).sum(), -w.sum()], [w], aggregator=given)  # type: ignore[arg-type]
+        results.append(w.grad.tolist())
+    assert all(each == results[0] for each in results)

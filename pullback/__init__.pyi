@@ -377,7 +377,11 @@ def divide_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`div`, writte
 def dot(input: Tensor, tensor: Tensor, *, out: Any = ...) -> Tensor: """Sum of the products of two vectors' elements (no conjugation)."""
 def dropout(input: Tensor, p: _float, train: _bool) -> Tensor: """`nn.functional.dropout` with p and train required."""
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: """`nn.functional.dropout` with p and train required."""
-def dsmm(mat1: Any, mat2: Any) -> Tensor: """The product of a sparse and a dense matrix; gradients reach both."""
+def dsmm(mat1: Any, mat2: Any, reduce: str = ...) -> Tensor:
+    """The product of a sparse and a dense matrix; gradients reach both.
+
+    With another `reduce` than "sum", what would be added up for an element is brought together by "mean", "amax" or "amin".
+    """
 def dsplit(input: Tensor, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]: """`tensor_split` along dim 2."""
 def dstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor: """Join tensors along a third dim."""
 e: _float
@@ -932,14 +936,22 @@ def sinh_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`sinh`, written
 def slice_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `slice` gives."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Any = ...) -> Tensor: """A copy in which a slice of a dim is `src`."""
 def slogdet(input: Tensor, *, out: Any = ...) -> tuple[Tensor, Tensor]: """Signs and logarithms of the absolute values of determinants."""
-def smm(mat1: Any, mat2: Any) -> Tensor: """The product of a sparse and a dense matrix; gradients reach both."""
+def smm(mat1: Any, mat2: Any, reduce: str = ...) -> Tensor:
+    """The product of a sparse and a dense matrix; gradients reach both.
+
+    With another `reduce` than "sum", what would be added up for an element is brought together by "mean", "amax" or "amin".
+    """
 def softmax(input: Any, dim: _int, dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor: """exp(x) / sum(exp(x)) along a dim."""
 def sort(input: Tensor, *args: Any, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., out: Any = ...) -> _ValuesIndices: """The elements in order along a dim, and where they came from. Always stable."""
 sparse_bsc: _layout
+def sparse_bsc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = ..., *, dtype: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., check_invariants: _bool | None = ...) -> Any: """A matrix by columns of blocks: as `sparse_csc_tensor`, with a small matrix for each value."""
 sparse_bsr: _layout
+def sparse_bsr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = ..., *, dtype: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., check_invariants: _bool | None = ...) -> Any: """A matrix by rows of blocks: as `sparse_csr_tensor`, with a small matrix for each value."""
+def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: Any = ..., *, layout: Any = ..., dtype: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., check_invariants: _bool | None = ...) -> Any: """A matrix in one of the layouts by rows or columns."""
 sparse_coo: _layout
 def sparse_coo_tensor(indices: Any = ..., values: Any = ..., size: Any = ..., *, dtype: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., check_invariants: _bool | None = ..., is_coalesced: _bool | None = ...) -> Any: """A tensor with the given values at the given places: `indices` has a row for each dim and a column for each value."""
 sparse_csc: _layout
+def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = ..., *, dtype: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., check_invariants: _bool | None = ...) -> Any: """A matrix by columns: where each column begins among the rows and values."""
 sparse_csr: _layout
 def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = ..., *, dtype: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., check_invariants: _bool | None = ...) -> Any: """A matrix by rows: where each row begins among the columns and values."""
 def sparse_hessian(f: Callable[[Tensor], Tensor], x: Tensor, *, pattern: Any = ...) -> Any: """The Hessian at `x` of a function with one number as result; `pattern` as for `sparse_jacobian`."""
@@ -957,7 +969,11 @@ def split(input: Any = ..., split_size_or_sections: Any = ..., dim: _int = ..., 
 def split_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `split` gives."""
 def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]: """Views of consecutive pieces of the sizes given."""
 def split_with_sizes_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `split_with_sizes` gives."""
-def spmm(mat1: Any, mat2: Any) -> Tensor: """The product of a sparse and a dense matrix; gradients reach both."""
+def spmm(mat1: Any, mat2: Any, reduce: str = ...) -> Tensor:
+    """The product of a sparse and a dense matrix; gradients reach both.
+
+    With another `reduce` than "sum", what would be added up for an element is brought together by "mean", "amax" or "amin".
+    """
 def sqrt(input: Any, *, out: Tensor | None = ...) -> Tensor: """The square root of each element."""
 def sqrt_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`sqrt`, written over this tensor."""
 def square(input: Any, *, out: Any = ...) -> Tensor: """`input * input`; booleans become integers."""

@@ -92,8 +92,8 @@ METHODS: dict[str, str] = {
     """,
     "selection": "gather index_select masked_select take take_along_dim",
     "sparse_forms": """
-        _indices _nnz _values coalesce col_indices crow_indices indices is_coalesced sparse_mask to_dense to_sparse
-        to_sparse_coo to_sparse_csr values
+        _indices _nnz _values ccol_indices coalesce col_indices crow_indices indices is_coalesced row_indices
+        sparse_mask to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values
     """,
     "special_functions": "digamma erf erfc erfinv i0 igamma igammac lgamma logit mvlgamma polygamma sinc xlogy",
     "spectral": "istft stft",

@@ -31,22 +31,32 @@ def to_sparse(
     dense_dim: int | None = None,
 ) -> Any:
     """A sparse tensor of the elements that are not zero; the last dims stay dense if `sparse_dim` says so."""
-    from ..layout import sparse_coo, sparse_csr
+    from ..layout import sparse_coo
     from ..sparse.tensor import from_dense
 
-    if layout not in (None, sparse_coo, sparse_csr) or blocksize is not None:
-        raise NotImplementedError(
-            f"to_sparse: {layout} is not here; sparse tensors are torch.sparse_coo or torch.sparse_csr"
-        )
     if sparse_dim is None and dense_dim:
         sparse_dim = self.ndim - dense_dim
-    result = from_dense(self, sparse_dim)
-    return result.to_sparse_csr() if layout is sparse_csr else result
+    return from_dense(self, sparse_dim).as_layout(layout or sparse_coo, blocksize)
 
 
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Any:
     """A sparse matrix by rows."""
     return to_sparse(self).to_sparse_csr()
+
+
+def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Any:
+    """A sparse matrix by columns."""
+    return to_sparse(self).to_sparse_csc()
+
+
+def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Any:
+    """A sparse matrix by rows of blocks of this size."""
+    return to_sparse(self).to_sparse_bsr(blocksize)
+
+
+def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Any:
+    """A sparse matrix by columns of blocks of this size."""
+    return to_sparse(self).to_sparse_bsc(blocksize)
 
 
 def sparse_mask(self: Tensor, mask: Any) -> Any:
@@ -76,10 +86,13 @@ _PARTS = {
     "_nnz": "How many places there are.",
     "crow_indices": "Where each row of a CSR matrix begins among `col_indices`.",
     "col_indices": "The columns of the elements of a CSR matrix.",
+    "ccol_indices": "Where each column of a CSC matrix begins among `row_indices`.",
+    "row_indices": "The rows of the elements of a CSC matrix.",
 }
 for _name, _sentence in _PARTS.items():
     METHODS[_name] = _only_sparse(_name, _sentence)
 METHODS.update(
-    to_sparse=to_sparse, to_sparse_coo=to_sparse, to_sparse_csr=to_sparse_csr, sparse_mask=sparse_mask, to_dense=to_dense,
+    to_sparse=to_sparse, to_sparse_coo=to_sparse, to_sparse_csr=to_sparse_csr, to_sparse_csc=to_sparse_csc,
+    to_sparse_bsr=to_sparse_bsr, to_sparse_bsc=to_sparse_bsc, sparse_mask=sparse_mask, to_dense=to_dense,
     is_coalesced=is_coalesced,
 )  # fmt: skip

@@ -214,22 +214,26 @@ def parts_of_meta(tensor: Any) -> tuple[Any, ...] | None:
     return tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), bool(tensor.requires_grad)
 
 
+SPARSE_LAYOUTS = ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+
+
 def parts_of_sparse(tensor: Any) -> tuple[Any, tuple[Any, ...]] | None:
     """The layout of a sparse tensor and the dense tensors it is made of, as files keep them; None for a dense one."""
     if not tensor.is_sparse:
         return None
-    if tensor.is_sparse_csr:
-        ordered = tensor.coalesce()
-        return tensor.layout, (ordered.crow_indices(), ordered.col_indices(), ordered.values(), tensor.shape)
+    if tensor.layout.name != "sparse_coo":
+        from pullback.sparse.compressed import parts
+
+        return tensor.layout, (*parts(tensor), tensor.shape)
     return tensor.layout, (tensor._indices(), tensor._values(), tensor.shape, tensor.is_coalesced())
 
 
 def sparse_from_parts(layout: str, parts: tuple[Any, ...]) -> Any:
     """The reverse; `parts` may be any four values."""
-    from pullback.sparse import sparse_coo_tensor, sparse_csr_tensor
+    from pullback.sparse import sparse_compressed_tensor, sparse_coo_tensor
 
-    if layout == "sparse_csr":
-        return sparse_csr_tensor(*parts)
+    if layout != "sparse_coo":
+        return sparse_compressed_tensor(*parts, layout=layout_from_name(layout))
     places, entries, shape, *ordered = parts  # before torch 2.1 files did not say whether places are in order
     return sparse_coo_tensor(places, entries, shape, is_coalesced=bool(ordered and ordered[0]))
 

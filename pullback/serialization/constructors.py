@@ -259,7 +259,7 @@ def _device(kind: str, index: int | None = None) -> Any:
 
 def _layout(name: str) -> Any:
     kind, _, layout = name.partition(".") if type(name) is str else ("", "", "")
-    if kind != "torch" or layout not in ("strided", "sparse_coo", "sparse_csr"):
+    if kind != "torch" or layout not in ("strided", *bridge.SPARSE_LAYOUTS):
         raise CheckpointError(f"Tensors with layout {name!r:.50} are not supported here.")
     return bridge.layout_from_name(layout)
 

@@ -151,7 +151,7 @@ def _tensor_v3(
 
 def _sparse(allowance: Allowance, layout: Any, parts: Any) -> Any:
     name = getattr(layout, "name", None)
-    if name not in ("sparse_coo", "sparse_csr"):
+    if name not in bridge.SPARSE_LAYOUTS:
         raise CheckpointError(f"Sparse tensors of layout {layout!r:.50} are not supported here.")
     dense = parts[: 2 if name == "sparse_coo" else 3] if type(parts) is tuple and 3 <= len(parts) <= 4 else ()
     if not dense or not all(map(bridge.is_tensor, dense)):

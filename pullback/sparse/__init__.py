@@ -1,13 +1,14 @@
 """`torch.sparse`: sparse matrices for graphs and networks of few connections. What they are is in `tensor.py`.
 
-Places and values (COO) are what is kept; CSR is shown and read, and is the same inside. Blocked layouts are not here.
+Places and values (COO) are what is kept; rows, columns and blocks (CSR, CSC, BSR, BSC) are shown and read, and the same inside.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
+from ..functional.registry import FUNCTIONS
+from ..layout import sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
 from ..tensor import Tensor
 
 if TYPE_CHECKING:
@@ -44,29 +45,73 @@ def sparse_csr_tensor(
     pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
 ) -> SparseTensor:  # fmt: skip
     """A matrix by rows: where each row begins among the columns and values."""
-    from ..creation import as_tensor
-    from ..functional.registry import FUNCTIONS
-
-    starts, columns = as_tensor(crow_indices).long(), as_tensor(col_indices).long()
-    counts = starts.diff()
-    if columns.numel() != int(counts.sum()) or bool((counts < 0).any()):
-        raise RuntimeError(
-            "`crow_indices[..., -1] == nnz` and `crow_indices[..., 1:] - crow_indices[..., :-1] >= 0` are not satisfied: "
-            f"the rows begin where {int(counts.sum())} columns would be, but there are {columns.numel()}."
-        )
-    lines = (*starts.shape[:-1], starts.shape[-1] - 1)  # of matrices in a batch, one after the other
-    line = FUNCTIONS["repeat_interleave"](FUNCTIONS["arange"](math.prod(lines)), counts.reshape(-1))
-    shape = size if size is not None else (*lines, int(columns.max()) + 1 if columns.numel() else 0)
-    places = FUNCTIONS["stack"]([*FUNCTIONS["unravel_index"](line, lines), columns.reshape(-1)])
-    entries = as_tensor(values, dtype=dtype).flatten(0, len(lines) - 1)
-    return sparse_coo_tensor(places, entries, shape, requires_grad=requires_grad).to_sparse_csr()
+    return _compressed(sparse_csr, crow_indices, col_indices, values, size, dtype, requires_grad)
 
 
-def mm(mat1: Any, mat2: Any) -> Tensor:
-    """The product of a sparse and a dense matrix; gradients reach both."""
-    from .tensor import product
+def sparse_csc_tensor(
+    ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
+) -> SparseTensor:  # fmt: skip
+    """A matrix by columns: where each column begins among the rows and values."""
+    return _compressed(sparse_csc, ccol_indices, row_indices, values, size, dtype, requires_grad)
 
-    return product(mat1, mat2)
+
+def sparse_bsr_tensor(
+    crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
+) -> SparseTensor:  # fmt: skip
+    """A matrix by rows of blocks: as `sparse_csr_tensor`, with a small matrix for each value."""
+    return _compressed(sparse_bsr, crow_indices, col_indices, values, size, dtype, requires_grad)
+
+
+def sparse_bsc_tensor(
+    ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
+) -> SparseTensor:  # fmt: skip
+    """A matrix by columns of blocks: as `sparse_csc_tensor`, with a small matrix for each value."""
+    return _compressed(sparse_bsc, ccol_indices, row_indices, values, size, dtype, requires_grad)
+
+
+def sparse_compressed_tensor(
+    compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, layout: Any = None, dtype: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
+) -> SparseTensor:  # fmt: skip
+    """A matrix in one of the layouts by rows or columns."""
+    if layout is None:
+        raise RuntimeError("sparse_compressed_tensor(): expected a layout, such as torch.sparse_csr, but got none")
+    return _compressed(layout, compressed_indices, plain_indices, values, size, dtype, requires_grad)
+
+
+def _compressed(*arguments: Any) -> SparseTensor:
+    from .compressed import from_parts
+
+    return from_parts(*arguments)
+
+
+def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
+    """Where each row begins, of the sorted row of each element."""
+    starts = input.bincount(minlength=size).cumsum(0)
+    starts = starts.new_zeros(1).type_as(starts) if not size else FUNCTIONS["cat"]([starts.new_zeros(1), starts])
+    return starts.int() if out_int32 else starts
+
+
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
+    """Row and column of each element; columns first if transposed."""
+    rows = FUNCTIONS["repeat_interleave"](FUNCTIONS["arange"](len(crow_indices) - 1), crow_indices.diff())
+    both = FUNCTIONS["stack"]([col_indices.long(), rows] if transpose else [rows, col_indices.long()])
+    return both.int() if out_int32 else both
+
+
+def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Tensor:
+    """The product of a sparse and a dense matrix; gradients reach both.
+
+    With another `reduce` than "sum", what would be added up for an element is brought together by "mean", "amax" or "amin".
+    """
+    from .tensor import product, reduced_product
+
+    return product(mat1, mat2) if reduce == "sum" else reduced_product(mat1, mat2, reduce)
 
 
 def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
@@ -88,7 +133,6 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
 
 
 def _over_places(input: Any, dim: int, name: str) -> Any:
-    from ..functional.registry import FUNCTIONS
     from .tensor import make
 
     ordered = input.coalesce()

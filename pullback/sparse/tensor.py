@@ -16,7 +16,7 @@ import numpy as np
 
 from ..functional.registry import FUNCTIONS, store
 from ..layout import layout as layout_type
-from ..layout import sparse_coo, sparse_csr
+from ..layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from ..printing import dtype_suffix, parts_text
 from ..size import Size
 from ..tensor import Tensor
@@ -33,6 +33,7 @@ class SparseTensor(Tensor):
     _entries: Tensor
     _ordered: bool  # each place once, in order
     _layout: layout_type
+    _block: tuple[int, int]  # of a layout of blocks; else (1, 1)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -86,8 +87,8 @@ class SparseTensor(Tensor):
         return self._entries.dim() - 1
 
     def _nnz(self) -> int:
-        matrices = math.prod(self.shape[: self.sparse_dim() - 2]) if self.is_sparse_csr else 1
-        return self._places.shape[1] // max(matrices, 1)
+        together = math.prod(self.shape[: self.sparse_dim() - 2]) if self._layout is not sparse_coo else 1
+        return self._places.shape[1] // max(together * math.prod(self._block), 1)
 
     def _indices(self) -> Tensor:
         return self._places
@@ -104,39 +105,37 @@ class SparseTensor(Tensor):
 
     def values(self) -> Tensor:
         _require_ordered(self, "values")
-        return self._by_matrix(self._entries) if self.is_sparse_csr else self._entries
-
-    def _by_matrix(self, entries: Tensor) -> Tensor:
-        """What is kept for each element, in a row for each matrix of a batch."""
-        return entries.reshape(*self.shape[: self.sparse_dim() - 2], -1, *entries.shape[1:])
-
-    def col_indices(self) -> Tensor:
-        return self._by_matrix(self.coalesce()._places[-1])
+        return self._entries if self._layout is sparse_coo else _compressed().parts(self)[2]
 
     def crow_indices(self) -> Tensor:
-        lines = self.shape[: self.sparse_dim() - 1]
-        line = np.ravel_multi_index(tuple(self.coalesce()._places._array[:-1]), lines)
-        counts = np.bincount(line, minlength=math.prod(lines)).reshape(lines)
-        return FUNCTIONS["tensor"](np.insert(np.cumsum(counts, axis=-1), 0, 0, axis=-1))
+        return _compressed().part(self, "crow_indices")
+
+    def col_indices(self) -> Tensor:
+        return _compressed().part(self, "col_indices")
+
+    def ccol_indices(self) -> Tensor:
+        return _compressed().part(self, "ccol_indices")
+
+    def row_indices(self) -> Tensor:
+        return _compressed().part(self, "row_indices")
 
     # --- other forms of it ---
 
     def with_values(self, values: Tensor) -> SparseTensor:
         """Other values at the same places."""
-        return make(self._places, values, self.shape, self._ordered, self._layout)
+        return make(self._places, values, self.shape, self._ordered, self._layout, self._block)
 
-    def as_layout(self, layout: layout_type) -> SparseTensor:
+    def as_layout(self, layout: layout_type, block: Any = None) -> SparseTensor:
         """The same elements, shown in another sparse layout."""
-        ordered = self if layout is sparse_coo else self.coalesce()
-        return (
-            ordered
-            if ordered._layout is layout
-            else make(ordered._places, ordered._entries, self.shape, ordered._ordered, layout)
-        )
+        if layout is sparse_coo:
+            return self if self._layout is sparse_coo else make(self._places, self._entries, self.shape, self._ordered)
+        return _compressed().shown_in(self, layout, block)
 
     def become(self, value: Tensor) -> SparseTensor:
         """What is written to it, whole: other places and values, and perhaps another shape."""
         other = value if isinstance(value, SparseTensor) else from_dense(value, min(self.sparse_dim(), value.dim()))
+        if self._block != (1, 1):
+            other = other.as_layout(self._layout, self._block)
         self._array, self._places, self._entries, self._ordered = (
             other._array,
             other._places,
@@ -155,7 +154,7 @@ class SparseTensor(Tensor):
         start = FUNCTIONS["zeros"](len(places), *self._entries.shape[1:], dtype=self._entries.dtype)
         entries = start.index_add(0, FUNCTIONS["tensor"](number.reshape(-1)), self._entries)
         index = np.array(np.unravel_index(places, shape) if shape else np.zeros((0, len(places))), np.int64)
-        return make(FUNCTIONS["tensor"](index), entries, self.shape, True, self._layout)
+        return make(FUNCTIONS["tensor"](index), entries, self.shape, True, self._layout, self._block)
 
     def to_dense(self, dtype: Any = None, masked_grad: Any = None) -> Tensor:
         """The ordinary tensor: zero where no value is."""
@@ -166,31 +165,48 @@ class SparseTensor(Tensor):
             result = start + self._entries.sum(0)
         return result if dtype is None else result.to(dtype)
 
-    def to_sparse(self, *args: Any, **kwargs: Any) -> SparseTensor:
+    def to_sparse(
+        self, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, **kwargs: Any
+    ) -> SparseTensor:
+        return self.as_layout(layout or sparse_coo, blocksize)
+
+    def to_sparse_coo(self) -> SparseTensor:
+        return self.as_layout(sparse_coo)
+
+    def to_sparse_csr(self, dense_dim: Any = None) -> SparseTensor:
+        return self.as_layout(sparse_csr)
+
+    def to_sparse_csc(self, dense_dim: Any = None) -> SparseTensor:
+        return self.as_layout(sparse_csc)
+
+    def to_sparse_bsr(self, blocksize: Any, dense_dim: Any = None) -> SparseTensor:
+        return self.as_layout(sparse_bsr, tuple(blocksize))
+
+    def to_sparse_bsc(self, blocksize: Any, dense_dim: Any = None) -> SparseTensor:
+        return self.as_layout(sparse_bsc, tuple(blocksize))
+
+    def _coalesced_(self, coalesced: bool) -> SparseTensor:
+        self._ordered = coalesced  # the program knows
         return self
-
-    def to_sparse_csr(self, *args: Any, **kwargs: Any) -> SparseTensor:
-        ordered = self.coalesce()
-        return make(ordered._places, ordered._entries, self.shape, True, sparse_csr)
-
-    to_sparse_coo = to_sparse
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SparseTensor:
         if id(self) not in memo:
             places, entries = copy.deepcopy((self._places, self._entries), memo)
-            memo[id(self)] = make(places, entries, self.shape, self._ordered, self._layout)
+            memo[id(self)] = make(places, entries, self.shape, self._ordered, self._layout, self._block)
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return make, (self._places, self._entries, tuple(self.shape), self._ordered, self._layout)
+        return make, (self._places, self._entries, tuple(self.shape), self._ordered, self._layout, self._block)
 
     def __repr__(self) -> str:
         history = [f"grad_fn=<{self.grad_fn.name()}>"] if self.grad_fn is not None else []
         history = history or (["requires_grad=True"] if self.requires_grad else [])
-        rows = self.is_sparse_csr and not self.dense_dim() and self.dim() >= 2
-        places = {"indices": self._places}
+        rows = self._layout is not sparse_coo and not self.dense_dim() and self.dim() >= 2
+        places, values = {"indices": self._places}, self._entries
         if rows:
-            places = {"crow_indices": self.crow_indices(), "col_indices": self.col_indices()}
+            along, across = ("ccol", "row") if self._layout in (sparse_csc, sparse_bsc) else ("crow", "col")
+            starts, others, values = _compressed().parts(self)
+            places = {f"{along}_indices": starts, f"{across}_indices": others}
         facts = [
             f"size={tuple(self.shape)}",
             f"nnz={self._nnz()}",
@@ -198,7 +214,7 @@ class SparseTensor(Tensor):
             f"layout={self._layout!r}",
         ]
         return parts_text(
-            {**places, "values": self._by_matrix(self._entries) if rows else self._entries},
+            {**places, "values": values},
             [*facts, *history],
             fresh_line=not rows,
         )
@@ -215,12 +231,14 @@ _FACTS = frozenset({"__get__", "size", "dim", "ndimension", "numel", "nelement",
 
 
 def make(
-    places: Tensor, entries: Tensor, shape: Any, ordered: bool = False, layout: layout_type = sparse_coo
-) -> SparseTensor:
+    places: Tensor, entries: Tensor, shape: Any, ordered: bool = False, layout: layout_type = sparse_coo,
+    block: tuple[int, int] = (1, 1),
+) -> SparseTensor:  # fmt: skip
     """A sparse tensor of these places and values, unchecked."""
     result = object.__new__(SparseTensor)
     result._array = np.broadcast_to(np.zeros((), entries._array.dtype), tuple(shape))
-    result._places, result._entries, result._ordered, result._layout = places, entries, ordered, layout
+    result._places, result._entries, result._ordered = places, entries, ordered
+    result._layout, result._block = layout, block
     return result
 
 
@@ -233,6 +251,12 @@ def from_dense(x: Tensor, sparse_dim: int | None = None) -> SparseTensor:
     index = FUNCTIONS["tensor"](places)
     entries = x[tuple(index)] if count else x[None][: places.shape[1]]
     return make(index, entries, x.shape, True)
+
+
+def _compressed() -> Any:
+    from . import compressed
+
+    return compressed
 
 
 def _require_ordered(x: SparseTensor, what: str) -> None:
@@ -302,6 +326,18 @@ def product(a: Any, b: Any, **options: Any) -> Any:
     return start.index_add(0, rows, weighed)
 
 
+def reduced_product(a: Any, b: Tensor, reduce: str) -> Tensor:
+    """A product of two matrices whose terms are not added up, but brought together in another way."""
+    if reduce == "prod":
+        raise RuntimeError("sparse_mm_reduce: reduce type of prod has not been enabled.")
+    if reduce not in ("mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    rows, columns = a.coalesce()._places
+    terms = b.index_select(0, columns) * a.coalesce()._entries.unsqueeze(1)
+    start = FUNCTIONS["zeros"](a.shape[0], b.shape[1], dtype=terms.dtype)
+    return FUNCTIONS["index_reduce"](start, 0, rows, terms, reduce, include_self=False)
+
+
 @_form("__rmatmul__")
 def _reversed_product(a: SparseTensor, b: Any) -> Any:
     return product(b, a)
@@ -334,7 +370,11 @@ def _transposed(x: SparseTensor, dim0: int, dim1: int) -> Any:
         return x.to_dense().transpose(dim0, dim1)
     order = list(range(x.dim()))
     order[dim0], order[dim1] = order[dim1], order[dim0]
-    return make(x._places[order], x._entries, [x.shape[place] for place in order], False)
+    result = make(x._places[order], x._entries, [x.shape[place] for place in order], False)
+    turned = (
+        _compressed().TURNED.get(x._layout) if {dim0 % x.dim(), dim1 % x.dim()} == {x.dim() - 2, x.dim() - 1} else None
+    )
+    return result if turned is None else result.as_layout(turned, x._block[::-1])
 
 
 # --- shapes ---

@@ -29,7 +29,8 @@ _BY_MODULE = {
     "ByteStorage CharStorage ShortStorage IntStorage LongStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage",
     "compiler": "compile _disable_dynamo",
     "futures": "Future",
-    "sparse": "sparse_coo_tensor sparse_csr_tensor spmm dsmm smm saddmm",
+    "sparse": "sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor "
+    "sparse_compressed_tensor _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo spmm dsmm smm saddmm",
     "torch_names.capture": "_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
     "_check_type _check_value _has_compatible_shallow_copy_type _nnpack_available _shape_as_tensor "
     "cond while_loop sym_float sym_int sym_ite "

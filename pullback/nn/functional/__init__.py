@@ -61,8 +61,9 @@ run_in_float32(
 bilinear = in_float32(bilinear, cast=False)
 _NAMING = """
     adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d avg_pool1d avg_pool2d batch_norm
-    channel_shuffle conv_transpose1d conv_transpose2d conv_transpose3d fold gaussian_nll_loss lp_pool1d lp_pool2d lp_pool3d
-    max_pool1d max_pool2d pad pdist pixel_shuffle pixel_unshuffle scaled_dot_product_attention unfold""".split()
+    channel_shuffle conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity fold gaussian_nll_loss lp_pool1d
+    lp_pool2d lp_pool3d max_pool1d max_pool2d pad pdist pixel_shuffle pixel_unshuffle
+    scaled_dot_product_attention unfold""".split()
 for _name in _NAMING:  # others say by themselves what should have been a tensor
     globals()[_name] = naming_arguments(globals()[_name])
 

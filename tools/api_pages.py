@@ -38,7 +38,8 @@ FAMILIES = {
 }  # fmt: skip
 # Names of the package that no family announces, and the page that each is on.
 OVERALL = {
-    "Creating tensors": ("from_numpy", "from_dlpack", "to_dlpack", "sparse_coo_tensor", "sparse_csr_tensor"),
+    "Creating tensors": ("from_numpy", "from_dlpack", "to_dlpack", "sparse_coo_tensor", "sparse_csr_tensor",
+        "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor", "sparse_compressed_tensor"),
     "Products and contractions": ("spmm", "smm", "dsmm", "saddmm"),
     "Derivatives beyond torch": (
         "explain", "memory", "jacobian", "backward_batched", "per_sample_gradients", "per_sample_norms", "sparse_jacobian",

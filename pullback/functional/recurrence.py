@@ -12,6 +12,7 @@ from typing import Any
 from numpy import ndarray
 
 from ..arrays.batched import Batched
+from ..autograd.autocast import is_active
 from ..autograd.mode import current_mode
 from ..autograd.tape import apply
 from ..constants import FLOAT32, FLOAT64
@@ -178,14 +179,51 @@ def lstm_cell(
     b_hh: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """One step of an LSTM: the next hidden and cell state."""
-    return run_cell("LSTM", input, tuple(hx), (w_ih, w_hh, b_ih, b_hh))
+    if not isinstance(hx, (tuple, list)):
+        raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
+    for place, state in enumerate(hx):
+        if not isinstance(state, Tensor):
+            raise TypeError(f"expected Tensor as element {place} in argument 1, but got {type(state).__name__}")
+    if len(hx) != 2:
+        raise RuntimeError("lstm_cell expects two hidden states")
+    _check_cell(input, hx, w_ih, w_hh)
+    return run_cell("LSTM", input, tuple(hx), (w_ih, w_hh, *_both(b_ih, b_hh, w_ih)))
+
+
+def _check_cell(input: Tensor, states: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor) -> None:
+    """What torch asks of the sizes in a step, and of its dtypes."""
+    batch, features = input.size(0), input.size(1)
+    if features != w_ih.size(1):
+        raise RuntimeError(f"input has inconsistent input_size: got {features} expected {w_ih.size(1)}")
+    for place, state in enumerate(states):
+        if state.size(0) != batch:
+            raise RuntimeError(f"Input batch size {batch} doesn't match hidden{place} batch size {state.size(0)}")
+        if state.size(1) != w_hh.size(1):
+            raise RuntimeError(
+                f"hidden{place} has inconsistent hidden_size: got {state.size(1)}, expected {w_hh.size(1)}"
+            )
+    for factor, weights in ((input, w_ih), (states[0], w_hh)):
+        if factor.dtype is not weights.dtype and not is_active():
+            raise RuntimeError(
+                f"expected m1 and m2 to have the same dtype, but got: {factor.dtype.short_name} != "
+                f"{weights.dtype.short_name}"
+            )
+
+
+def _both(b_ih: Tensor | None, b_hh: Tensor | None, weights: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    """Two biases, or none: one that is missing adds nothing."""
+    if (b_ih is None) == (b_hh is None):
+        return b_ih, b_hh
+    nothing = weights.new_zeros(weights.shape[0])
+    return (nothing if b_ih is None else b_ih), (nothing if b_hh is None else b_hh)
 
 
 def _one_state_cell(name: str, mode: str) -> Callable[..., Tensor]:
     def cell(
         input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
     ) -> Tensor:
-        return run_cell(mode, input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
+        _check_cell(input, (hx,), w_ih, w_hh)
+        return run_cell(mode, input, (hx,), (w_ih, w_hh, *_both(b_ih, b_hh, w_ih)))[0]
 
     cell.__name__ = cell.__qualname__ = name
     cell.__doc__ = f"One step of a recurrent network: the next hidden state ({mode.replace('_', ' ').lower()})."

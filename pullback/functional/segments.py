@@ -30,8 +30,9 @@ def segment_reduce(
 
     With an axis beyond the first, each index of the axes before it has segments of its own.
     """
+    reduce = {"amax": "max", "amin": "min"}.get(reduce, reduce)
     if reduce not in _NEUTRAL:
-        raise RuntimeError(f"reduction must be one of max, mean, min, prod, sum, but got {reduce}")
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     if lengths is None and offsets is None:

@@ -338,9 +338,16 @@ def _expand_dims(a: Any, axis: Any) -> Any:
     return a
 
 
+def _holds(condition: Any) -> Any:
+    """A condition as NumPy reads it: whether each of the numbers is not 0."""
+    made = _tensor(condition)
+    made = made if isinstance(made, Tensor) else wrap(np.asarray(made))
+    return made if made._array.dtype.kind == "b" else made != 0
+
+
 FUNCTIONS |= {
     np.where: lambda condition, x=None, y=None: (
-        _F["where"](_tensor(condition), x, y) if x is not None else _F["where"](_tensor(condition))
+        _F["where"](_holds(condition), x, y) if x is not None else _F["where"](_tensor(condition))
     ),
     np.reshape: lambda a, /, shape=None, order="C", *, copy=None: _F["reshape"](
         a, shape if isinstance(shape, (tuple, list)) else (shape,)

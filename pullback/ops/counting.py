@@ -92,8 +92,8 @@ def _searchsorted(rows: Any, values: Any, side: Any, kind: Any) -> Any:
     if rows.ndim == 1:
         return np.asarray(_insertions(rows, values, side)).astype(kind)
     out = np.empty(values.shape, kind)
-    if not out.size:
-        return out
+    if not out.size or not rows.shape[-1]:  # a row without columns has one place
+        return np.zeros_like(out)
     flat_rows, flat_values = rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1])
     for row, value, target in zip(flat_rows, flat_values, out.reshape(flat_values.shape), strict=True):
         target[...] = _insertions(row, value, side)

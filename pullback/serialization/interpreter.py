@@ -177,6 +177,8 @@ class Interpreter:
             except CheckpointError:
                 raise
             except (IndexError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+                if getattr(error, "of_program", False):
+                    raise
                 raise CheckpointError(
                     f"The pickle in the checkpoint is malformed at position {start} "
                     f"(opcode {data[start]:#04x}): {type(error).__name__}: {error}"

@@ -210,10 +210,24 @@ def location_mapper(map_location: Any) -> Place:
 
     def place(array: np.ndarray, location: str) -> Any:
         storage = bridge.visible_storage(bridge.storage_from_array(array, "cpu")).untyped()
-        result = map_location(storage, location)
-        return _restore(array, location) if result is None else bridge.elements_of_storage(result, array.dtype)
+        try:
+            result = map_location(storage, location)
+            return _restore(array, location) if result is None else _given_storage(result, array.dtype)
+        except Exception as error:
+            error.of_program = True  # type: ignore[attr-defined]  # the file is not to blame
+            raise
 
     return place
+
+
+def _given_storage(result: Any, dtype: np.dtype) -> Any:
+    try:
+        return bridge.elements_of_storage(result, dtype)
+    except AttributeError:
+        raise TypeError(
+            "TypedStorage.__init__ received an invalid combination of arguments: the function map_location gave "
+            f"{type(result).__name__}, and has to give a storage, or None for the default"
+        ) from None
 
 
 def _in_place(place: Place) -> Place:

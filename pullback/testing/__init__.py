@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..notices import warn_user
+from . import comparison as _comparison  # torch's name for it
 from .comparison import assert_close
 from .creation import make_tensor
 

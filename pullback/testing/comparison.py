@@ -37,6 +37,31 @@ _WIDE = (uint16, uint32, uint64)
 Message = str | Callable[[str], str] | None
 
 
+def default_tolerances(
+    *inputs: Any, dtype_precisions: Mapping[dtype, tuple[float, float]] | None = None
+) -> tuple[float, float]:
+    """rtol and atol for values of these dtypes (or tensors): the widest of each."""
+    known = _TOLERANCES if dtype_precisions is None else dtype_precisions
+    kinds = [value.dtype if isinstance(value, Tensor) else value for value in inputs]
+    for kind in kinds:
+        if not isinstance(kind, dtype):
+            raise TypeError(f"Expected a torch.Tensor or a torch.dtype, but got {type(kind)} instead.")
+    pairs = [known.get(kind, (0.0, 0.0)) for kind in kinds]
+    return max(pair[0] for pair in pairs), max(pair[1] for pair in pairs)
+
+
+def get_tolerances(
+    *inputs: Any, rtol: float | None, atol: float | None, id: tuple[Any, ...] = ()
+) -> tuple[float, float]:
+    """The tolerances that are given, both or none, or those of the dtypes."""
+    if (rtol is None) != (atol is None):
+        given, missing = ("atol", "rtol") if rtol is None else ("rtol", "atol")
+        raise ValueError(
+            f"Both 'rtol' and 'atol' must be either specified or unspecified, but only '{given}' came: add {missing}."
+        )
+    return default_tolerances(*inputs) if rtol is None or atol is None else (rtol, atol)
+
+
 class _Differs(AssertionError):
     """A difference, and the path of keys that leads to it."""
 
@@ -56,8 +81,7 @@ class _Options:
     def tolerances(self, *dtypes: Any) -> tuple[float, float]:
         if self.rtol is not None and self.atol is not None:
             return self.rtol, self.atol
-        pairs = [_TOLERANCES.get(each, (0.0, 0.0)) for each in dtypes]
-        return max(pair[0] for pair in pairs), max(pair[1] for pair in pairs)
+        return default_tolerances(*dtypes)
 
 
 def assert_close(

@@ -141,7 +141,7 @@ def _probability_cross_entropy(
         )
     scores = log_softmax(input, axis)
     if smoothing:
-        target = target * (1 - smoothing) + smoothing / classes
+        target = target * (1 - smoothing) + smoothing / max(classes, 1)
     products = scores * target
     if weight is not None:
         products = products * weight.reshape((classes, *(1,) * (input.ndim - axis - 1)))

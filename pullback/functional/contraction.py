@@ -9,10 +9,8 @@ import functools
 import math
 from typing import Any
 
-import numpy as np
-
 from ..autograd import autocast
-from ..autograd.tape import apply, wrap
+from ..autograd.tape import apply
 from ..autograd.views import as_own
 from ..dtypes import promote_types
 from ..notices import warn_user
@@ -410,12 +408,10 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | int | None
     x, y = a._array.shape, b._array.shape
     if x[-1] != y[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x[-1]} X2: {y[-1]}")
-    batch = common_shape(x[:-2], y[:-2])
+    common_shape(x[:-2], y[:-2])
     # By a product of matrices, less exact and much quicker; torch's choice, with torch's limit, so that numbers agree.
     if p == 2 and x[-1] and (mode == 1 or mode == 0 and (x[-2] > 25 or y[-2] > 25)):
         return apply(norms.euclidean_distances, (a, b))
-    if not x[-1]:
-        return wrap(np.zeros((*batch, x[-2], y[-2]), a._array.dtype))
     return apply(norms.distances_of, (a, b), {"order": p})
 
 

@@ -76,9 +76,16 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     n = input._array.size
     count = math.comb(n + r - 1 if with_replacement else n, r) if n else 0
+    if count * r > _MOST_ELEMENTS:
+        raise RuntimeError(
+            f"numel: integer multiplication overflow: {count} combinations of {r} elements are more than a tensor can have"
+        )
     # Their number is known beforehand, so that there is room for them or none is drawn up.
     index = np.fromiter(itertools.chain.from_iterable(choose(range(n), r)), np.intp, count * r).reshape(count, r)
     return apply(scatter.take, (input, wrap(index)))
+
+
+_MOST_ELEMENTS = (1 << 63) - 1
 
 
 @public(method=False)

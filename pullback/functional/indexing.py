@@ -43,7 +43,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         if kind is int:
             try:
                 return view_of(select, x, {"index": (index,)}, array[index, ...])
-            except IndexError:
+            except (IndexError, OverflowError):
                 raise out_of_bounds(index, array.shape) from None
         if kind is slice and array.ndim:
             start, stop, step = index.start, index.stop, index.step

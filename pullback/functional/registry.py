@@ -130,6 +130,10 @@ def with_numpy_names(f: Callable[..., Any], takes_out: bool = False) -> Callable
                     suggest(error, f, kwargs)
                 raise
             return function(*args, **kwargs)
+        except OverflowError as error:
+            raise ValueError(
+                f"Overflow when unpacking long long: {f.__name__}() was given a number that is too large ({error})"
+            ) from None
 
     return function
 

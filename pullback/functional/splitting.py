@@ -128,9 +128,14 @@ def tensor_split(
     sections = where.__index__()
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    if sections > _MOST_PIECES:
+        raise RuntimeError(f"tensor_split(): there is no memory for {sections} pieces of {size} elements.")
     each, longer = divmod(size, sections)
     stops = list(accumulate(each + (number < longer) for number in range(sections)))
     return tuple(_slice(input, axis, start, stop) for start, stop in zip([0, *stops], stops, strict=False))
+
+
+_MOST_PIECES = 1 << 28
 
 
 def _slice(input: Tensor, axis: int, start: int, stop: int) -> Tensor:

@@ -173,9 +173,21 @@ def corrcoef(input: Tensor) -> Tensor:
 # --- norms ---
 
 
+def check_identity(x: Tensor, axis: tuple, order: float, whole: bool) -> None:
+    """The smallest or largest of no elements does not exist."""
+    for one in axis:
+        if x._array.shape[one] == 0:
+            where = "an empty tensor because" if whole else f"the dimension {one} because this dimension is empty and"
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {order} norm on {where} the operation does not have an identity"
+            )
+
+
 def vector_norm(x: Tensor, order: float, dim: Any, keepdim: bool) -> Tensor:
     """(sum |x|**order)**(1/order) over dims; order 0 counts, infinite orders take extrema."""
     axis = wrap_dims(dim, x._array.ndim)
+    if order in (math.inf, -math.inf):
+        check_identity(x, axis, order, dim is None)
     return apply_unary(
         norm_ops.vector_norm, x, {"order": float(order), "axis": axis, "keepdims": need_bool(keepdim, "norm")}
     )

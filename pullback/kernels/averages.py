@@ -25,7 +25,7 @@ Ints = tuple[int, ...]
 def _tap_ranges(size: int, count: int, kernel: int, stride: int, padding: int) -> list[tuple[slice, slice]]:
     """For each tap that touches the axis: the positions it serves, and the coordinates it reads there."""
     ranges = []
-    for tap in range(kernel):
+    for tap in range(max(padding - (count - 1) * stride, 0), min(kernel, size + padding)):  # the others see padding
         first = max(-(-(padding - tap) // stride), 0)
         last = min((size - 1 + padding - tap) // stride, count - 1)
         if first <= last:

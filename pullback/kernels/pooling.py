@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 
@@ -284,34 +283,32 @@ def adaptive_bounds(size: int, count: int) -> list[tuple[int, int]]:
 
 
 def adaptive_max_pool(x: np.ndarray, *, output: Ints) -> tuple[np.ndarray, np.ndarray]:
-    """(largest value, flat index) of windows that divide each axis into `output` parts."""
+    """(largest value, flat index) of windows that divide each axis into `output` parts.
+
+    One axis after another, the last first: the first maximum of a window is in the first row that has it.
+    """
     axes = len(output)
     spatial = x.shape[x.ndim - axes :]
     lead = x.shape[: x.ndim - axes]
-    planes = x.reshape(-1, *spatial) if x.size else x.reshape(math.prod(lead), *spatial)
-    out = np.empty((len(planes), *output), x.dtype)
-    found = np.empty((len(planes), *output), np.int64)
-    numbers = np.arange(math.prod(spatial)).reshape(spatial)
-    bounds = [list(enumerate(adaptive_bounds(size, count))) for size, count in zip(spatial, output)]
-    for cell in itertools.product(*bounds):
-        place: tuple[Any, ...] = tuple(position for position, _ in cell)
-        window = tuple(slice(*limits) for _, limits in cell)
-        values = planes[(slice(None), *window)].reshape(len(planes), numbers[window].size)
-        chosen = _last_nan_or_first_max(values)
-        out[(slice(None), *place)] = np.take_along_axis(values, chosen[:, None], 1)[:, 0]
-        found[(slice(None), *place)] = numbers[window].reshape(-1)[chosen]
-    return out.reshape(*lead, *output), found.reshape(*lead, *output)
-
-
-def _last_nan_or_first_max(values: np.ndarray) -> np.ndarray:
-    """Column of each row's maximum under the rule of `_beats`."""
-    chosen = np.argmax(values, axis=1)
-    if values.dtype.kind == "f":
-        missing = np.isnan(values)
-        rows = missing.any(axis=1)
-        if rows.any():
-            chosen[rows] = values.shape[1] - 1 - np.argmax(missing[rows, ::-1], axis=1)
-    return chosen
+    values, found = x.reshape(math.prod(lead), *spatial), None
+    step = 1
+    for axis in range(axes, 0, -1):
+        bounds = adaptive_bounds(spatial[axis - 1], output[axis - 1])
+        longest = max((stop - start for start, stop in bounds), default=1)
+        first, last = np.array(bounds, np.intp).reshape(-1, 2).T[:, :, None]
+        starts = first.reshape(-1, *(1,) * (axes - axis))
+        best = values.take(first[:, 0], axis)
+        own = np.broadcast_to(starts, best.shape).copy()
+        for tap in range(1, longest):
+            inside = np.minimum(first + tap, last - 1)[:, 0]  # a shorter window has its last element twice
+            other = values.take(inside, axis)
+            wins = _beats(other, best)
+            np.copyto(best, other, where=wins)
+            np.copyto(own, inside.reshape(starts.shape), where=wins)
+        values = best
+        found = own * step if found is None else np.take_along_axis(found, own, axis) + own * step
+        step *= spatial[axis - 1]
+    return values.reshape(*lead, *output), np.asarray(found).reshape(*lead, *output)
 
 
 def fractional_max_pool(

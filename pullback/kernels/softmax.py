@@ -303,7 +303,7 @@ def cross_entropy(
         losses *= weight.astype(logits.dtype, copy=False)[chosen]
     if label_smoothing:
         losses *= 1 - label_smoothing
-        smooth = _smooth_losses(logits, logsumexp, weight) * (label_smoothing / classes)
+        smooth = _smooth_losses(logits, logsumexp, weight) * (label_smoothing / max(classes, 1))
         losses += smooth.astype(losses.dtype, copy=False)
     losses[~kept] = 0
     return losses.reshape(target.shape).astype(x.dtype, copy=False), logsumexp.reshape(target.shape)
@@ -348,7 +348,7 @@ def cross_entropy_backward(
     picked = scale * (1 - label_smoothing)
     if class_weights is not None:
         picked *= class_weights[chosen]
-    spread = scale * (label_smoothing / classes)
+    spread = scale * (label_smoothing / max(classes, 1))
     total_weight = classes if class_weights is None else class_weights.sum()
     result = empty(x.shape, dtype)
     if result.size == 0:

@@ -11,6 +11,7 @@ from ..dtypes import as_dtype
 from ..dtypes import dtype as dtype_type
 from ..functional.operands import as_tensor, wrap_dim, wrap_dims
 from ..functional.reductions import in_dtype
+from ..functional.statistics import check_identity
 from ..ops import norms
 from ..ops.reductions import amax, amin, sum_axes
 from ..tensor import Tensor
@@ -48,18 +49,8 @@ def _vector_norm(x: Tensor, ord: float, dim: Any, keepdim: bool, dtype: dtype_ty
     axis = wrap_dims(dim, x._array.ndim)
     order = float(ord)
     if order < 0 or order == math.inf:
-        _check_identity(x, axis, order, dim is None)
+        check_identity(x, axis, order, dim is None)
     return apply_unary(norms.vector_norm, x, {"order": order, "axis": axis, "keepdims": keepdim})
-
-
-def _check_identity(x: Tensor, axis: tuple, order: float, whole: bool) -> None:
-    """The smallest or largest of no elements does not exist."""
-    for one in axis:
-        if x._array.shape[one] == 0:
-            where = "an empty tensor because" if whole else f"the dimension {one} because this dimension is empty and"
-            raise RuntimeError(
-                f"linalg.vector_norm cannot compute the {order} norm on {where} the operation does not have an identity"
-            )
 
 
 def _matrix_dims(dim: Any, ndim: int) -> tuple[int, int]:

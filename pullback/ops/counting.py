@@ -5,6 +5,7 @@ They are operations, not plain functions, so that `vmap` can run them on batches
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -209,7 +210,9 @@ def _density(counts: np.ndarray, edges: list) -> np.ndarray:
 
 def _histogram(x: Any, weight: Any, *edges: Any, counts: Any, limits: Any, density: bool, function: str) -> tuple:
     """Points are the rows of `x` along its last axis; bins are given by edges, or by counts and limits."""
-    columns = list(np.moveaxis(x.reshape(-1, x.shape[-1]), -1, 0))
+    columns = list(np.moveaxis(x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), -1, 0))
+    if not columns:  # points without coordinates are not counted
+        return (np.zeros((), x.dtype),)
     if edges:
         found = edge_counts(columns, list(edges), weight, x.dtype)
         edges = tuple(edge.copy() for edge in edges)

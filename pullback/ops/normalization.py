@@ -272,7 +272,7 @@ def _group_norm(x: Any, weight: Any, bias: Any, groups: int, eps: float) -> tupl
     if channels.suits(x):
         out, mean, scale = _large_group_norm(x, weight, bias, groups, eps)
         return out.astype(kind, copy=False), mean, scale
-    rows = x.reshape(shape[0] * groups, math.prod(shape[1:]) // groups)
+    rows = x.reshape(shape[0] * groups, math.prod(shape[1:]) // max(groups, 1))
     out, mean, scale = kernels.layer_norm(rows, None, None, axes=1, eps=eps)
     out = out.reshape(shape[0], shape[1], math.prod(shape[2:]))
     if weight is not None:
@@ -354,7 +354,7 @@ def _group_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple,
         wide = (*map(widened, (np.asarray(g), x, weight, extras[0], extras[1])), needs, groups)
         return _narrowed_first(_plain_group_norm_pullback(*wide), x.dtype)
     shape = tuple(x.shape)
-    rows = (shape[0], groups, math.prod(shape[1:]) // groups)
+    rows = (shape[0], groups, math.prod(shape[1:]) // max(groups, 1))
     values = np.reshape(x, rows)
     centred = values - _moment(values, (2,))
     scale = (_moment(centred * centred, (2,)) + eps) ** -0.5

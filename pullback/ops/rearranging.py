@@ -132,6 +132,7 @@ def _triangle(x: Any, diagonal: int, lower: bool) -> Any:
     """Elements of a triangle of matrices, zeros elsewhere."""
     x = in_order(x)
     rows, columns = x.shape[-2:]
+    diagonal = min(max(diagonal, -rows - 1), columns + 1)  # beyond, nothing changes any more
     if rows * columns > _LARGE:
         return np.tril(x, diagonal) if lower else np.triu(x, diagonal)
     kind = BITS.get(x.dtype)

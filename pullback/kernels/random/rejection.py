@@ -193,14 +193,16 @@ def poisson(generator: Generator, rate: np.ndarray) -> np.ndarray:
 
 
 def _poisson_methods(rate: np.ndarray) -> Iterator[_Method]:
-    none, small, large = _Constant(0), _SmallPoisson(), _LargePoisson()
+    none, endless, small, large = _Constant(0), _Constant(math.inf), _SmallPoisson(), _LargePoisson()
     numbers: Iterator[Any]
     if rate.size <= _FEW:
         numbers = (_of_large_poisson(mean, math.sqrt) if mean >= 10 else None for mean in rate.tolist())
     else:
         numbers = zip(*(column.tolist() for column in _of_large_poisson(rate, np.sqrt)))
     for mean, its_numbers in zip(rate.tolist(), numbers):
-        if mean >= 10:
+        if mean == math.inf:
+            yield endless
+        elif mean >= 10:
             large.center, (large.b, large.a, large.quick) = mean, its_numbers
             yield large
         elif mean == 0:

@@ -284,6 +284,8 @@ def ctc_loss(
     batched = log_probs.ndim == 3
     scores = log_probs if batched else log_probs.unsqueeze(1)
     steps, samples, classes = scores.shape
+    if not scores.numel():
+        raise RuntimeError("log_probs tensor must not be empty")
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
     inputs, lengths = _lengths(input_lengths, "input_lengths"), _lengths(target_lengths, "target_lengths")

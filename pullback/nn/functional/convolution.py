@@ -134,6 +134,9 @@ def _convolve(
         )
     check_convolution(x._array.shape, sizes, stride, padding, dilation, groups)
     _check_operands(x, weight, bias, sizes[0], False)
+    if x._array.shape[1] == 0:
+        out = _of_no_channels(x, weight, bias, stride, padding, dilation)
+        return out.squeeze(0) if alone else out
     params = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     if current_mode() is RECORD and weight.requires_grad and _worth_keeping(x, weight, params):
         out = apply(ops.convolution_keeping, (x, weight, bias), params)[0]
@@ -142,6 +145,16 @@ def _convolve(
     else:
         out = apply(ops.convolution_biased, (x, weight, bias), params)
     return out.squeeze(0) if alone else out
+
+
+def _of_no_channels(
+    x: Tensor, weight: Tensor, bias: Tensor | None, stride: tuple, padding: tuple, dilation: tuple
+) -> Tensor:
+    """No channels give no channels in torch, however many the weights are for."""
+    every = zip(x.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
+    spatial = [(size + 2 * pad - reach * (taps - 1) - 1) // step + 1 for size, taps, step, pad, reach in every]
+    nothing = x.sum() + weight.sum() if bias is None else x.sum() + weight.sum() + bias.sum()
+    return nothing.expand(x.shape[0], 0, *spatial)
 
 
 def _worth_keeping(x: Tensor, weight: Tensor, params: dict) -> bool:

@@ -80,7 +80,7 @@ def _pad_with_own(x: Tensor, amounts: tuple, mode: str) -> Tensor:
 
 def _check_amounts(x: Tensor, axis: int, before: int, after: int, mode: str) -> None:
     size = x.shape[axis]
-    if size == 0 and (before > 0 or after > 0) or 0 in x.shape[1:]:
+    if size == 0 and (before > 0 or after > 0) or mode != "circular" and 0 in x.shape[1:]:
         raise RuntimeError(
             f"Expected {x.ndim - 1}D or {x.ndim}D (batch mode) tensor with possibly 0 batch size and other non-zero "
             f"dimensions for input, but got: {list(x.shape)}"

@@ -175,6 +175,8 @@ def pad_packed_sequence(
 ) -> tuple[Tensor, Tensor]:
     """The padded tensor and the lengths that were packed."""
     sizes = sequence.batch_sizes.tolist()
+    if not sizes:
+        raise RuntimeError("batch_sizes can not be empty: nothing was packed")
     length = len(sizes)
     if total_length is not None:
         if total_length < length:

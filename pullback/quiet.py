@@ -3,12 +3,14 @@
 `np.errstate` does this in about a microsecond; a backward pass of a small program takes ten. The settings object is
 built once here and switched through NumPy's context variable; should a NumPy release move it, errstate is used.
 
-Even that takes too long for single operations: their warnings are left to a filter, unless programs have put others
-before it (`warnings_are_dropped`).
+Even that takes too long for single operations: their warnings are left to a filter. Where programs have put others before
+it (`warnings_are_dropped`), to record all warnings or to see them, ours are passed over when they are about to be shown;
+where they make errors of warnings, the operation is run again in silence.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -78,6 +80,26 @@ def drop_warnings() -> None:
     global _our_filter
     warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"pullback\.")
     first_filter[0] = _our_filter = warnings.filters[0]
+    show: Any = getattr(warnings, "_showwarnmsg", None)  # what Python calls for all warnings that filters let through
+    if show is not None and not hasattr(show, "passes_over_ours"):
+
+        def show_others(message: Any) -> None:
+            if message.category is not RuntimeWarning or not _is_ours():
+                show(message)
+
+        show_others.passes_over_ours = True  # type: ignore[attr-defined]
+        warnings._showwarnmsg = show_others  # type: ignore[attr-defined]
+
+
+_NUMPY, _OURS = (os.path.dirname(str(path)) + os.sep for path in (np.__file__, __file__))
+
+
+def _is_ours() -> bool:
+    """Whether a warning that is about to be shown comes from a call of NumPy that stands in this package."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_NUMPY):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename.startswith(_OURS)
 
 
 def warnings_are_dropped() -> bool:

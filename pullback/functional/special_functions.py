@@ -13,6 +13,7 @@ import numpy as np
 from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, read_by, wrap
 from ..ops import special as ops
+from ..quiet import quiet
 from ..tensor import Tensor
 from .checks import apply_to_both, broadcasting, need_one_tensor, need_tensor, not_implemented_for
 from .operands import NUMBERS, float_operand, operand, promote
@@ -181,6 +182,11 @@ def zeta(input: Any, other: Any) -> Tensor:
 SPECIAL["zeta"] = with_out(zeta)
 
 
+@quiet
+def _whole(order: Any) -> Any:
+    return np.trunc(order).astype(np.int64)
+
+
 def _polynomial(name: str) -> Callable:
     op = getattr(ops, name)
 
@@ -190,7 +196,7 @@ def _polynomial(name: str) -> Callable:
         kind = (x if isinstance(x, Tensor) else order)._array.dtype
         x = x if isinstance(x, Tensor) else wrap(np.asarray(x, kind))
         order = order._array if isinstance(order, Tensor) else np.asarray(order, kind)
-        return broadcasting(op, (x, wrap(np.trunc(order).astype(np.int64))))
+        return broadcasting(op, (x, wrap(_whole(order))))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name.replace('_', ' ').capitalize()} of order n."

@@ -52,7 +52,10 @@ copied.unseen = ()
 
 def copy_over(x: Any, source: Any) -> None:
     """Write `source` (broadcast, cast) over x."""
-    np.copyto(x, ready_for(x.dtype, source), casting="unsafe")
+    try:
+        np.copyto(x, ready_for(x.dtype, source), casting="unsafe")
+    except (RuntimeWarning, FloatingPointError):
+        pass  # all is written: somebody made errors of warnings
 
 
 def _copy_into(x: Any, source: Any) -> Any:

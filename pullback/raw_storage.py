@@ -169,6 +169,10 @@ class _StorageBase:
     def pin_memory(self, device: Any = None) -> NoReturn:
         raise RuntimeError("Cannot access accelerator device when none is available.")
 
+    def _new_shared(self, size: int, *, device: Any = None) -> Any:
+        """Another storage of so many elements, in memory that forked processes share: for batches of loaders."""
+        return self._like(_shared(size * self.element_size(), device))
+
     def resizable(self) -> bool:
         """Whether `resize_` can change the size: where no tensor looks at the memory."""
         storage = self.untyped()
@@ -220,6 +224,11 @@ class UntypedStorage(_StorageBase):
     def _show(self, owner: np.ndarray) -> None:
         self._owner = owner
         _windows[id(owner)] = self
+
+    @classmethod
+    def _new_shared(cls, size: int, *, device: Any = None) -> UntypedStorage:  # type: ignore[override]
+        """So many bytes in memory that forked processes share."""
+        return _shared(size, device)
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
@@ -442,6 +451,19 @@ class _LegacyType(type):
 
 class _LegacyStorage(TypedStorage, metaclass=_LegacyType):
     """The class above `torch.FloatStorage` and the others."""
+
+    @classmethod
+    def _new_shared(cls, size: int, *, device: Any = None) -> TypedStorage:  # type: ignore[override]
+        """So many elements in memory that forked processes share."""
+        return TypedStorage(_internal=True, dtype=cls.dtype)._new_shared(size, device=device)
+
+
+def _shared(count: int, place: Any) -> UntypedStorage:
+    from .multiprocessing.sharing import shared_bytes
+
+    if place is not None and place_of(place) is not cpu:
+        raise NotImplementedError(f"_new_shared() of a storage is for the memory of the CPU, not for {place}.")
+    return UntypedStorage._around(shared_bytes(count))
 
 
 _made: dict[str, Any] = {}

@@ -21,6 +21,11 @@ def is_shared(tensor: Tensor) -> bool:
     return isinstance(owner_of(tensor.memory()).base, mmap.mmap)
 
 
+def shared_bytes(count: int) -> np.ndarray:
+    """Zero bytes in memory that processes forked from now on share."""
+    return np.ndarray(count, np.uint8, mmap.mmap(-1, count)) if count else np.zeros(0, np.uint8)
+
+
 def share_memory_(tensor: Tensor) -> Tensor:
     """Move the elements to memory that processes forked from now on share; the tensor itself."""
     array = tensor.memory()

@@ -2,6 +2,7 @@
 
 import copy
 import io
+import os
 import pickle
 import warnings
 
@@ -229,3 +230,24 @@ def test_the_names_of_storages_by_dtype():
     theirs = {str(kind): name for kind, name in torch.storage._dtype_to_storage_type_map().items()}
     for kind, name in raw_storage._dtype_to_storage_type_map().items():
         assert theirs[str(kind)] == name
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forked processes share memory")
+def test_a_batch_is_put_together_in_memory_that_workers_share():
+    """As the `collate` functions of loaders do it, in a worker."""
+    rows = [pullback.ones(3), pullback.zeros(3)]
+    storage = rows[0]._typed_storage()._new_shared(6, device=rows[0].device)
+    batch = rows[0].new(storage).resize_(2, 3)
+    assert batch.is_shared() and storage.is_shared() and not rows[0].is_shared()
+    worker = os.fork()
+    if not worker:
+        pullback.stack(rows, 0, out=batch)
+        os._exit(0)
+    os.waitpid(worker, 0)
+    assert batch.tolist() == [[1.0] * 3, [0.0] * 3] and storage.tolist() == [1.0] * 3 + [0.0] * 3
+    made = pullback.LongStorage._new_shared(2)
+    assert made.dtype is pullback.int64 and len(made) == 2 and made.is_shared()
+    assert len(pullback.UntypedStorage._new_shared(8)) == 8 and len(pullback.UntypedStorage._new_shared(0)) == 0
+    assert isinstance(made.untyped()._new_shared(3), pullback.UntypedStorage)
+    with pytest.raises(NotImplementedError, match="CPU"):
+        pullback.UntypedStorage._new_shared(8, device="meta")

@@ -84,7 +84,7 @@ def drop_warnings() -> None:
     if show is not None and not hasattr(show, "passes_over_ours"):
 
         def show_others(message: Any) -> None:
-            if message.category is not RuntimeWarning or not _is_ours():
+            if message.category is not RuntimeWarning or not _is_ours(message.filename):
                 show(message)
 
         show_others.passes_over_ours = True  # type: ignore[attr-defined]
@@ -94,8 +94,13 @@ def drop_warnings() -> None:
 _NUMPY, _OURS = (os.path.dirname(str(path)) + os.sep for path in (np.__file__, __file__))
 
 
-def _is_ours() -> bool:
-    """Whether a warning that is about to be shown comes from a call of NumPy that stands in this package."""
+def _is_ours(filename: str) -> bool:
+    """Whether a warning that is about to be shown comes from a call of NumPy that stands in this package.
+
+    Warnings of the package itself name the line of the program that they are about.
+    """
+    if not filename.startswith((_NUMPY, _OURS)):
+        return False
     frame: Any = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(_NUMPY):
         frame = frame.f_back

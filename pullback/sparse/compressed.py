@@ -69,6 +69,13 @@ def from_parts(
     if entries.dim() < starts.dim() or layout in IN_BLOCKS and (len(block) < 2 or 0 in block):
         what = "block" if layout in IN_BLOCKS else "number"
         raise RuntimeError(f"values must have a {what} for each index, but their shape is {tuple(entries.shape)}")
+    count = others.numel()
+    held = int(starts.diff().sum()) if starts.shape[-1] else -1
+    if held != count or math.prod(entries.shape[: starts.dim()]) != count:  # before anything is made of what they claim
+        raise RuntimeError(
+            f"indices of lines that hold {held} elements do not go together with {count} other indices and values of shape "
+            f"{tuple(entries.shape)}"
+        )
     lines = (*starts.shape[:-1], starts.shape[-1] - 1)  # of matrices in a batch, one after the other
     line = FUNCTIONS["repeat_interleave"](FUNCTIONS["arange"](math.prod(lines)), starts.diff().reshape(-1))
     *batch, along = FUNCTIONS["unravel_index"](line, lines)

@@ -66,6 +66,7 @@ _NAMING = """
     scaled_dot_product_attention unfold""".split()
 for _name in _NAMING:  # others say by themselves what should have been a tensor
     globals()[_name] = naming_arguments(globals()[_name])
+    globals()[_name].__module__ = __name__  # where it is found by its name: pickles ask
 
 __all__ = [
     "GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "Tensor", "adaptive_avg_pool1d",

@@ -403,6 +403,8 @@ class Tensor(TensorBase):
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own (writes to it are not noticed)."""
         result = plain(new_object(Tensor))
+        if type(self._array) is not ndarray:
+            share_with_graph(self)
         result._array = _without_history(self.memory())
         return result
 
@@ -424,8 +426,7 @@ class Tensor(TensorBase):
         self._array = value.memory()
         if self._anchor is not None:
             self._anchor._array = self._array
-        if self._anchor is not None or self._node is not None:
-            clock.last_write = next_order()  # what was recorded before has seen something else, maybe of another shape
+        clock.last_write = next_order()  # what was recorded before has seen something else, maybe of another shape
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
@@ -465,6 +466,18 @@ def _without_history(array: Any) -> Any:
     from .arrays.own_memory import without_history
 
     return without_history(array)
+
+
+def share_with_graph(tensor: Any) -> None:
+    """Give a number that an operation computed memory, which its node, if it saved the number, looks at as well."""
+    number = tensor._array
+    if not isinstance(number, np.generic):
+        return
+    array, node = tensor.memory(), tensor._node
+    if node is not None and node.plan.keeps_output and type(node.saved) is tuple:
+        node.saved = tuple([array if value is number else value for value in node.saved])
+        if node.arrays is not None:
+            node.arrays = tuple([array if value is number else value for value in node.arrays])
 
 
 def plain(tensor: Any) -> Any:

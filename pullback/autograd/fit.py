@@ -49,6 +49,7 @@ def sum_to(gradient: Any, shape: tuple[Any, ...]) -> Any:
     if extra == 1 and len(have) == 2 and have[1:] == shape and (gradient.dtype is FLOAT32 or gradient.dtype is FLOAT64):
         return sum_of_rows(gradient, ones(have[0], gradient.dtype))  # a bias, usually
     if extra < 0 or any(want not in (1, have) for want, have in zip(shape, have[extra:], strict=True)):
+        _check_fits(have, shape)
         return np.broadcast_to(gradient, shape)  # a constant rule, such as the derivative of a sum
     kind = gradient.dtype
     if have[extra:] == shape and kind.char != "e" and kind.kind != "V":
@@ -66,6 +67,16 @@ def sum_to(gradient: Any, shape: tuple[Any, ...]) -> Any:
     return gradient.reshape(shape)
 
 
+def _check_fits(have: tuple[Any, ...], shape: tuple[Any, ...]) -> None:
+    """RuntimeError if a gradient can be neither summed nor spread to a shape."""
+    extra = len(shape) - len(have)
+    if extra < 0 or any(n not in (1, want) for n, want in zip(have, shape[extra:], strict=True)):
+        raise RuntimeError(
+            f"The size of a gradient, {list(have)}, must match that of the tensor it is for, {list(shape)}. If the "
+            "tensor's `.data` was replaced after the forward pass, run that again."
+        )
+
+
 def _sum_tensor_to(gradient: Any, shape: tuple) -> Any:
     from ..ops.reductions import sum_axes
     from ..ops.shape import expand, reshape
@@ -73,6 +84,7 @@ def _sum_tensor_to(gradient: Any, shape: tuple) -> Any:
     have = tuple(gradient.shape)
     extra = len(have) - len(shape)
     if extra < 0 or any(want not in (1, size) for want, size in zip(shape, have[extra:], strict=True)):
+        _check_fits(have, shape)
         return expand(gradient, shape=tuple(shape))
     axes = (*range(extra), *(i + extra for i, want in enumerate(shape) if want == 1 != have[i + extra]))
     if axes:

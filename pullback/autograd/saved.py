@@ -93,14 +93,16 @@ def arrays_of(node: Node) -> Any:
         return saved
     if node.output_storages is not None:
         check_outputs(node)
-    order = node.order
+    order, seen = node.order, node.arrays
     values = []
-    for value in saved:
+    for position, value in enumerate(saved):
         if isinstance(value, Tensor):
             if value._storage is not None and value._storage.written > order:
                 raise RuntimeError(modified(value, node))
             if value._detached > order:
                 raise RuntimeError(DETACHED)
+            if seen is not None and value._array.shape != seen[position].shape:
+                raise RuntimeError(reshaped(value, seen[position], node))
             values.append(value._array)
         elif type(value) is SavedList:
             values.append(tuple([item if type(item) is ndarray else _array(node, item) for item in value]))
@@ -138,6 +140,8 @@ def _with_history(node: Node, position: int, value: Any) -> Any:
             raise RuntimeError(modified(value, node))
         if value._detached > node.order:
             raise RuntimeError(DETACHED)
+        if node.arrays is not None and value._array.shape != node.arrays[position].shape:
+            raise RuntimeError(reshaped(value, node.arrays[position], node))
         return value
     if type(value) is SavedTensor:
         return value.tensor(node)
@@ -188,6 +192,14 @@ def modified(value: Tensor, node: Node) -> str:
     """The complaint about a saved input that was written after it was saved."""
     expected = value._storage.version_at(node.order)
     return describe_write(value._array, value._node, value._output_nr, value._storage, expected, value._name, node)
+
+
+def reshaped(value: Tensor, seen: Any, node: Node) -> str:
+    """The complaint about a saved input that was given data of another shape."""
+    return (
+        f"The size of a tensor that {node.name()} saved, {list(value._array.shape)}, must match what it was in the "
+        f"forward pass, {list(seen.shape)}: its `.data` was replaced in between. Run the forward pass after that."
+    )
 
 
 def check_index(node: Node) -> None:

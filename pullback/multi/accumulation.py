@@ -18,8 +18,8 @@ from ..autograd.tape import wrap
 from ..functional.registry import FUNCTIONS
 from ..tensor import Tensor, anchor_of
 from ..utils._pytree import tree_flatten
-from .aggregation import Weighting, as_aggregator
-from .jacobians import _columns, _targets, backward_batched, freed, leaves_of
+from .aggregation import aggregated, as_aggregator
+from .jacobians import _columns, _targets, backward_batched, freed, gradients_for, leaves_of
 
 
 def backward_to_jac(
@@ -121,20 +121,8 @@ def jac_to_grad(
         raise ValueError(f"all .jac need the same number of rows, got {[len(array) for array in arrays]}")
     weights = None
     if arrays:
-        matrix = np.concatenate([array.reshape(len(array), -1) for array in arrays], 1)
-        if isinstance(aggregator, Weighting):
-            wide = matrix.astype(np.float64)
-            weights = aggregator.weigh(wide @ wide.T)
-            row = weights @ wide
-        else:
-            row = np.asarray(aggregator(matrix))
-        collected, start = {}, 0
-        for target, array in zip(targets, arrays, strict=True):
-            size = target._array.size
-            part = row[start : start + size].astype(array.dtype).reshape(target._array.shape)
-            collected[anchor_of(target)] = part
-            start += size
-        add_to_leaves(collected)
+        rows, weights = aggregated(aggregator, [array.reshape(len(array), -1) for array in arrays])
+        add_to_leaves(gradients_for(targets, rows))
     if not retain_jac:
         for target in targets:
             target.jac = None  # type: ignore[attr-defined]

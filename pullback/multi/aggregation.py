@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,8 +69,57 @@ class Weighting(Aggregator):
         raise NotImplementedError
 
     def aggregate(self, rows: np.ndarray) -> np.ndarray:
-        wide = rows.astype(np.float64)
-        return self.weigh(wide @ wide.T) @ wide
+        return combined(self.weigh_rows([rows]), rows)
+
+    def weigh_rows(self, parts: list[np.ndarray]) -> np.ndarray:
+        """A weight for each loss, from rows that are given in parts."""
+        return self.weigh(inner_products(parts))
+
+
+_AT_ONCE = 2**18  # elements of a block of columns: in float64 they are twice or four times as large
+
+
+def blocks(rows: np.ndarray) -> Iterator[slice]:
+    """Columns that are few enough for copies of them."""
+    step = max(_AT_ONCE // max(len(rows), 1), 1)
+    return (slice(start, start + step) for start in range(0, rows.shape[1], step))
+
+
+def inner_products(parts: list[np.ndarray]) -> np.ndarray:
+    """Inner products of rows that are given in parts, in float64 without a whole copy."""
+    total = np.zeros((len(parts[0]),) * 2)
+    for rows in parts:
+        for block in blocks(rows):
+            wide = rows[:, block].astype(np.float64)
+            total += wide @ wide.T
+    return total
+
+
+def combined(weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The weighted sum of rows, computed in float64 without a whole copy, in their own dtype."""
+    result = np.empty(rows.shape[1], rows.dtype)
+    for block in blocks(rows):
+        result[block] = weights @ rows[:, block].astype(np.float64)
+    return result
+
+
+def aggregated(aggregator: Any, parts: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """What an aggregator makes of rows that are given in parts, in the same parts, and the weights of the rows if it has some.
+
+    Where inner products decide, the whole matrix is never made. The list of parts is emptied while the matrix takes over.
+    """
+    if isinstance(aggregator, Weighting):
+        weights = aggregator.weigh_rows(parts)
+        return [combined(weights, rows) for rows in parts], weights
+    widths = [rows.shape[1] for rows in parts]
+    matrix = np.empty((len(parts[0]), sum(widths)), np.result_type(*parts))
+    start = 0
+    for number, width in enumerate(widths):
+        matrix[:, start : start + width] = parts[number]
+        parts[number] = matrix[:0]
+        start += width
+    row = np.asarray(aggregator(matrix))
+    return np.split(row, np.cumsum(widths)[:-1]), None
 
 
 def as_aggregator(given: Any) -> Any:
@@ -152,8 +201,8 @@ class Random(Weighting):
     def weigh(self, gramian: np.ndarray) -> np.ndarray:
         return self._draw(len(gramian), gramian.dtype)
 
-    def aggregate(self, rows: np.ndarray) -> np.ndarray:
-        return self._draw(len(rows), rows.dtype) @ rows.astype(np.float64)  # torch's stream depends on the dtype
+    def weigh_rows(self, parts: list[np.ndarray]) -> np.ndarray:
+        return self._draw(len(parts[0]), parts[0].dtype)  # torch's stream depends on the dtype
 
     @staticmethod
     def _draw(count: int, dtype: Any) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..dtypes import from_numpy_dtype
 from ..functional.registry import FUNCTIONS
-from .aggregation import Aggregator, Weighting, preferences
+from .aggregation import Aggregator, Weighting, blocks, preferences
 
 
 def identity(purity: np.ndarray) -> np.ndarray:
@@ -36,9 +36,15 @@ class GradDrop(Aggregator):
 
     def aggregate(self, rows: np.ndarray) -> np.ndarray:
         leak = preferences(self.leak, len(rows), 0.0)[:, None]
+        drawn = FUNCTIONS["rand"](rows.shape[1], dtype=from_numpy_dtype(rows.dtype)).numpy()
+        result = np.empty(rows.shape[1])
+        for block in blocks(rows):
+            result[block] = self._of_columns(rows[:, block], drawn[block], leak)
+        return result
+
+    def _of_columns(self, rows: np.ndarray, drawn: np.ndarray, leak: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore"):
             purity = self.f(0.5 * (1 + rows.sum(0) / np.abs(rows).sum(0)))
-        drawn = FUNCTIONS["rand"](rows.shape[1], dtype=from_numpy_dtype(rows.dtype)).numpy()
         kept = ((purity > drawn) & (rows > 0)) | ((purity < drawn) & (rows < 0))
         return ((leak + (1 - leak) * kept) * rows).sum(0)
 

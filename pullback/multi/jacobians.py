@@ -177,7 +177,7 @@ def backward(
     which is what `losses.sum().backward()` does. For a batch of losses and an aggregator that only needs inner products
     (a `Weighting`) the Jacobian is not formed: the Gramian gives the weights, and one ordinary pass the result.
     """
-    from .aggregation import Weighting, as_aggregator
+    from .aggregation import Weighting, aggregated, as_aggregator
 
     aggregator = as_aggregator(aggregator)
     flat, _ = tree_flatten(losses)
@@ -186,19 +186,18 @@ def backward(
     if isinstance(aggregator, Weighting) and len(flat) == 1 and flat[0]._array.ndim == 1 and chunk_size is None:
         _backward_by_weights(flat[0], targets, aggregator, retain_graph)
         return
-    columns = _columns(flat, targets, False, True, chunk_size)
-    arrays = [np.asarray(column._array) for column in columns]
-    matrix = np.concatenate([array.reshape(array.shape[0], -1) for array in arrays], 1)
-    row = np.asarray(aggregator(matrix))
-    collected, start = {}, 0
-    for target in targets:
-        array = target._array
-        part = row[start : start + array.size].astype(array.dtype, copy=True).reshape(array.shape)
-        collected[anchor_of(target)] = part
-        start += array.size
-    add_to_leaves(collected)
+    columns = [_matrix(column._array) for column in _columns(flat, targets, False, True, chunk_size)]
+    add_to_leaves(gradients_for(targets, aggregated(aggregator, columns)[0]))
     if not retain_graph:
         freed(flat, targets)
+
+
+def gradients_for(targets: list[Tensor], rows: list[np.ndarray]) -> dict[Any, np.ndarray]:
+    """Parts of one row as gradients of leaves, each with memory of its own."""
+    return {
+        anchor_of(target): np.array(row, target._array.dtype).reshape(target._array.shape)
+        for target, row in zip(targets, rows, strict=True)
+    }
 
 
 def _backward_by_weights(losses: Tensor, targets: list[Tensor], aggregator: Any, retain_graph: bool) -> None:
@@ -283,7 +282,7 @@ def _kept_apart(value: Any, count: int, level: int) -> Any:
 
 
 def _matrix(value: Any) -> np.ndarray:
-    array = value.array if type(value) is Batched else value.whole()
+    array = value.array if type(value) is Batched else value if isinstance(value, np.ndarray) else value.whole()
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 

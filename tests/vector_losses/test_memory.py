@@ -1,0 +1,61 @@
+"""How much memory several losses take: rows of gradients are as large as all parameters, so no copy of them is made."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import pullback as torch
+from pullback import multi
+
+
+def peak_of(function):
+    """The most memory that a call held at once, in bytes, beyond what there was before."""
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def losses_and_parameters():
+    parameters = [torch.ones(300, 300, requires_grad=True) for _ in range(4)]
+    x = torch.ones(2, 300)
+    for p in parameters:
+        x = (x @ p).tanh()
+    return [x[:, i::5].sum() for i in range(5)], parameters
+
+
+AGGREGATORS = [(multi.UPGrad(), 1.6), (multi.Mean(), 1.6), (multi.Random(), 1.6), (multi.GradDrop(), 2.9)]
+
+
+@pytest.mark.parametrize(("aggregator", "times"), AGGREGATORS, ids=repr)
+def test_a_backward_pass_holds_the_rows_about_once(aggregator, times):
+    losses, parameters = losses_and_parameters()
+    multi.backward(losses, parameters, aggregator=aggregator)  # what is loaded and made once does not count
+    losses, parameters = losses_and_parameters()
+    rows = 5 * sum(p.numel() for p in parameters) * 4
+    assert peak_of(lambda: multi.backward(losses, parameters, aggregator=aggregator)) < times * rows
+
+
+def test_rows_that_are_kept_are_aggregated_without_a_copy():
+    losses, parameters = losses_and_parameters()
+    multi.backward_to_jac(losses, inputs=parameters)
+    rows = 5 * sum(p.numel() for p in parameters) * 4
+    assert peak_of(lambda: multi.jac_to_grad(parameters, multi.UPGrad())) < 0.9 * rows
+
+
+@pytest.mark.parametrize("aggregator", [multi.UPGrad(), multi.MGDA(), multi.GradDrop(), multi.TrimmedMean(1)], ids=repr)
+def test_parts_give_what_the_whole_matrix_gives(aggregator, monkeypatch):
+    """Also where a part has more columns than are looked at together."""
+    monkeypatch.setattr(multi.aggregation, "_AT_ONCE", 64)
+    matrix = np.random.default_rng(0).standard_normal((4, 90)).astype(np.float32)
+    w = [torch.zeros(5, 8, requires_grad=True), torch.zeros(50, requires_grad=True)]
+    flat = torch.cat([w[0].flatten(), w[1]])
+    torch.manual_seed(3)
+    multi.backward(list(torch.tensor(matrix) @ flat), w, aggregator=aggregator)
+    torch.manual_seed(3)
+    expected = aggregator(matrix)
+    found = np.concatenate([w[0].grad.numpy().ravel(), w[1].grad.numpy()])
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)

@@ -17,7 +17,7 @@ from ..ops import pointwise as ops
 from ..return_types import returned_by
 from ..tensor import Tensor
 from .checks import not_implemented_for
-from .operands import as_tensor, float_operand
+from .operands import as_tensor, float_operand, need_int
 from .registry import FUNCTIONS, IN_PLACE, METHODS, claimed, public, store
 
 
@@ -152,7 +152,7 @@ def round(input: Any, *, decimals: int = 0) -> Tensor:
         return clone_of(x)
     if decimals == 0:
         return apply(ops.round_, (x,))
-    return apply(ops.round_to, (x,), {"decimals": decimals})
+    return apply(ops.round_to, (x,), {"decimals": need_int(decimals, "round", "decimals", 2)})
 
 
 # --- angles and parts of complex numbers ---

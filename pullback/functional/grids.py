@@ -15,6 +15,7 @@ from ..autograd.tape import apply, wrap
 from ..ops import scatter
 from ..tensor import Tensor
 from . import cumulative, joining, rearranging, shape
+from .operands import need_int
 from .refusals import blamed
 from .registry import FUNCTIONS, public
 
@@ -32,6 +33,7 @@ def _triangle_indices(name: str, find: Any) -> None:
     ) -> Tensor:  # fmt: skip
         from ..creation import finish
 
+        row, col = need_int(row, name, "row", 1), need_int(col, name, "col", 2)
         for label, n in (("row", row), ("col", col)):
             if n < 0:
                 raise RuntimeError(f"{label} must be non-negative, got {n}")

@@ -160,6 +160,15 @@ def _index(value: Any) -> int:
     raise TypeError(f"argument 'dim' must be int, not {type(value).__name__}")
 
 
+def need_int(value: Any, function: str, name: str, position: int) -> int:
+    """A whole number. 2.0 is none, as in torch: a length or a place was computed with fractions."""
+    if type(value) is int:
+        return value
+    if hasattr(value, "__index__") and type(value) is not bool:
+        return value.__index__()
+    raise TypeError(f"{function}(): argument '{name}' (position {position}) must be int, not {type(value).__name__}")
+
+
 def need_bool(value: Any, function: str, name: str = "keepdim") -> bool:
     """A switch, which must be a bool: the 1 in `x.mean(0, 1)` was meant as a second dim."""
     if type(value) is not bool:

@@ -29,6 +29,7 @@ from ..ops.pointwise import flat
 from ..storage import storage_of
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
+from .operands import need_int
 from .random_bounds import check_permutation, check_uniform, integer_range
 from .refusals import blamed, refuse_unknown
 from .registry import FUNCTIONS, METHODS, write_out
@@ -126,6 +127,11 @@ def _integers(generator: Any, shape: tuple, kind: np.dtype, contiguous: bool, lo
     return discrete.randint(generator, shape, kind, low, high)
 
 
+def _limits(low: Any, high: Any, function: str) -> tuple[int, int | None]:
+    low = 0 if low is None else need_int(low, function, "low", 1)
+    return low, None if high is None else need_int(high, function, "high", 2)
+
+
 def randint(
     *args: Any, low: int | None = None, high: int | None = None, size: Any = None, generator: Any = None,
     out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
@@ -145,7 +151,7 @@ def randint(
             "The shape comes last: torch.randint(10, (2, 3))."
         )
     kind = _kind(int64 if dtype is None and out is None else dtype, out)
-    first, end = integer_range(int(low or 0), None if high is None else int(high), kind)
+    first, end = integer_range(*_limits(low, high, "randint"), kind)
     array = drawn_by(_integers, _from(generator), checked_sizes((tuple(size),), None), kind, True, first, end)
     return _finish(array, requires_grad, device, layout, out)
 
@@ -226,7 +232,7 @@ def randint_like(
     elif args:
         low, high = (low, args[0]) if high is None else (args[0], high)
     kind = input._array.dtype if dtype is None else as_dtype(dtype)._numpy
-    first, end = integer_range(int(low or 0), None if high is None else int(high), kind)
+    first, end = integer_range(*_limits(low, high, "randint_like"), kind)
     return _like(_integers, input, generator, dtype, requires_grad, device, memory_format, first, end)
 
 

@@ -13,7 +13,7 @@ from ..ops import rearranging as ops
 from ..ops import scatter
 from ..tensor import Tensor
 from . import shape
-from .operands import sizes_of, wrap_dim, wrap_dims
+from .operands import need_int, sizes_of, wrap_dim, wrap_dims
 from .refusals import blamed, in_a_row
 from .registry import public
 
@@ -71,7 +71,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 @public()
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Rotated in the plane of two dims, `k` times 90 degrees."""
-    ndim = input._array.ndim
+    ndim, k = input._array.ndim, need_int(k, "rot90", "k", 2)
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if ndim < 2:
@@ -81,7 +81,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     for d in dims:
         if not -ndim <= d < ndim:
             raise RuntimeError(f"Rotation dim out of range, dim = {d}")
-    return apply(ops.rotate, (input,), {"k": int(k), "axes": tuple(d % ndim for d in dims)})
+    return apply(ops.rotate, (input,), {"k": k, "axes": tuple(d % ndim for d in dims)})
 
 
 # --- triangles ---
@@ -91,7 +91,7 @@ def _triangle(name: str, op: Any, words: str) -> Any:
     def function(input: Tensor, diagonal: int = 0) -> Tensor:
         if input._array.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return apply_unary(op, input, {"diagonal": int(diagonal)})
+        return apply_unary(op, input, {"diagonal": need_int(diagonal, name, "diagonal", 2)})
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The part {words} a diagonal; the rest is zero."

@@ -21,7 +21,7 @@ from ..ops.casting import clone_contiguous
 from ..tensor import Tensor
 from . import parts, shape, splitting
 from .copying import fill_
-from .operands import sizes_of, wrap_dim
+from .operands import need_int, sizes_of, wrap_dim
 from .refusals import blamed
 from .registry import FUNCTIONS, METHODS, public, with_out
 
@@ -62,7 +62,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 @public(out=True)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with this vector as its diagonal, or the diagonal of this matrix as a copy."""
-    ndim = input._array.ndim
+    ndim, diagonal = input._array.ndim, need_int(diagonal, "diag", "diagonal", 2)
     if ndim == 1:
         return diag_embed(input, diagonal)
     if ndim == 2:
@@ -193,7 +193,8 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start._array.ndim or start._array.dtype.kind not in "iu"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    axis, start, length = wrap_dim(dim, len(sizes)), start.__index__(), length.__index__()
+    axis = wrap_dim(dim, len(sizes))
+    start, length = need_int(start, "narrow", "start", 2), need_int(length, "narrow", "length", 3)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -sizes[axis] <= start <= sizes[axis]:
@@ -216,6 +217,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     sizes = input._array.shape
     axis = wrap_dim(dimension, len(sizes))
     extent = sizes[axis] if sizes else 1
+    size, step = need_int(size, "unfold", "size", 2), need_int(step, "unfold", "step", 3)
     if size < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")
     if size > extent:

@@ -191,6 +191,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     mask = condition if kind.kind == "b" else wrap(condition._array != 0)
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         common = result_type(operand(input), operand(other))._numpy
+        for value in (input, other):
+            if type(value) is int and common.kind in "iu":
+                number_in(value, common)  # promotion would let it wrap
         a, b = (value if isinstance(value, Tensor) else wrap(np.asarray(value, common)) for value in (a, b))
     return broadcasting(pointwise.where, (mask, a, b))
 

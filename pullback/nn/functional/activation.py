@@ -12,6 +12,7 @@ from ...autograd import autocast
 from ...autograd.op import Op
 from ...autograd.tape import apply, apply_unary
 from ...autograd.writes import in_place
+from ...dtypes import finfo
 from ...functional import elementary, reductions
 from ...functional.checks import need_tensor
 from ...functional.operands import wrap_dim
@@ -152,8 +153,11 @@ def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
     if out is not None:
         return store("softshrink", softshrink, (input, lambd), {}, out)
     x = float_tensor(input, "softshrink", "softshrink_cpu")
-    if not lambd >= 0:
-        raise RuntimeError(f"lambda must be in range [0, inf) for input dtype {x.dtype.type_name}, but found {lambd:g}")
+    largest = finfo(x.dtype).max
+    if not 0 <= lambd <= largest:
+        raise RuntimeError(
+            f"lambda must be in range [0, {largest:g}] for input dtype {x.dtype.type_name}, but found {lambd:g}"
+        )
     return apply_unary(ops.softshrink, x, {"lambd": float(lambd)})
 
 

@@ -31,6 +31,8 @@ def in_one_shape(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along a dim; lengths below eps count as eps."""
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     a, b = in_one_shape(x1, x2)
     common = promote_types(a.dtype, b.dtype)
     if not common.is_floating_point:

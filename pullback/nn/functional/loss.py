@@ -286,7 +286,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
             f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    return reduced(_positive(-target * (input1 - input2) + float(margin)), name)
+    return reduced(_positive(-target * (input1 - input2) + margin * 1.0), name)
 
 
 def _positive(x: Tensor) -> Tensor:

@@ -119,8 +119,31 @@ def _plus_bias(out: Any, values: list, flags: list) -> Any:
 def convolved_weight(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Gradients of weights, one for each example: groups of channels again."""
     g, x = _all_full(values, flags, size)
+    if type(g) is np.ndarray is type(x) and size > 1:
+        return _weights_by_parts(op, g, x, params)
     out = op(_into_channels(g), _into_channels(x), **{**params, "groups": params["groups"] * size})
     return _unfold(out, size)
+
+
+_COLUMNS_AT_ONCE = 2**20  # elements of the windows of the examples that are worked on together
+
+
+def _weights_by_parts(op: Any, g: Any, x: Any, params: dict[Any, Any]) -> Any:
+    """The same for a few examples at a time: the windows of one are several times as large as the example."""
+    size, taps = len(g), math.prod(params["kernel"])
+    windows = x.shape[2] * taps * math.prod(g.shape[3:]) * x.shape[1]
+    step = max(_COLUMNS_AT_ONCE // max(windows, 1), 1)
+    answer = None
+    for first in range(0, size, step):
+        part = slice(first, min(first + step, size))
+        count = part.stop - part.start
+        out = op(_into_channels(g[part]), _into_channels(x[part]), **{**params, "groups": params["groups"] * count})
+        out = _unfold(out, count)
+        if count == size:
+            return out
+        answer = np.empty((size, *out.shape[1:]), out.dtype) if answer is None else answer
+        answer[part] = out
+    return answer
 
 
 # --- normalization ---

@@ -59,3 +59,29 @@ def test_parts_give_what_the_whole_matrix_gives(aggregator, monkeypatch):
     expected = aggregator(matrix)
     found = np.concatenate([w[0].grad.numpy().ravel(), w[1].grad.numpy()])
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("call", [multi.per_sample_gradients, multi.gramian, multi.per_sample_norms])
+def test_samples_of_a_convolution_are_not_all_spread_out_at_once(call):
+    """The windows of an image are as many times as large as the kernel: those of all images would be far larger than the rows."""
+    torch.manual_seed(0)
+    layers = [torch.nn.Conv2d(3, 64, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(64, 128, 3, padding=1)]
+    model = torch.nn.Sequential(*layers)
+    parameters, images = list(model.parameters()), torch.randn(32, 3, 16, 16)
+    rows = 32 * sum(p.numel() for p in parameters) * 4
+    losses = (model(images) ** 2).mean((1, 2, 3))
+    assert peak_of(lambda: call(losses, parameters)) < 3.5 * rows
+
+
+@pytest.mark.parametrize("options", [{}, {"groups": 2}, {"stride": 2, "padding": 1}, {"dilation": 2}], ids=str)
+def test_gradients_of_convolutions_in_parts(options, monkeypatch):
+    """Some examples at a time, or all: the rows are those of ordinary passes."""
+    from pullback.ops import batching
+
+    x = torch.tensor(np.random.default_rng(0).standard_normal((5, 4, 6, 6)))
+    layer = torch.nn.Conv2d(4, 6, 3, dtype=torch.float64, **options)
+    expected = torch.stack([torch.autograd.grad(layer(one[None]).square().sum(), layer.weight)[0] for one in x])
+    for limit in (1, 2**11, 2**20):
+        monkeypatch.setattr(batching, "_COLUMNS_AT_ONCE", limit)
+        found = multi.per_sample_gradients(layer(x).square().sum((1, 2, 3)), [layer.weight])[0]
+        torch.testing.assert_close(found, expected)

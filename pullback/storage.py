@@ -90,6 +90,9 @@ def storage_of(tensor: Any) -> Storage:
 
 def add_reader(storage: Storage, node: Any) -> None:
     """Let a node have a copy of what it saved here before the next write."""
-    if storage.readers is None:
-        storage.readers = []
-    storage.readers.append(weak_reference(node))
+    readers = storage.readers
+    if readers is None:
+        readers = storage.readers = []
+    elif len(readers) > 7 and not len(readers) & len(readers) - 1:  # at 8, 16, 32, ...: forget nodes that are gone
+        readers[:] = [reference for reference in readers if reference() is not None]
+    readers.append(weak_reference(node))

@@ -247,3 +247,13 @@ def test_results_of_determinants_and_attention_may_be_written():
         for create_graph in (False, True):
             (found,) = pullback.autograd.grad(call(x * 0.3).mul_(2).sum(), x, create_graph=create_graph)
             assert pullback.allclose(found, want)
+
+
+def test_nodes_that_are_gone_are_not_remembered():
+    weight = pullback.ones(4, requires_grad=True)
+    for _ in range(200):
+        F.rms_norm(pullback.ones(2, 4), (4,), weight).sum().backward()
+    assert len(weight._storage.readers) <= 8
+    with pullback.no_grad():
+        weight.mul_(2)
+    assert weight._storage.readers is None

@@ -1,7 +1,9 @@
 """Run the benchmarks: `python -m benchmarks [NAMES] [--rounds N] [--write FILE]`.
 
 One process for each library; they take turns, slice by slice, so that both meet the same weather. Reported are the
-medians of the slices, their ratio, and whether the numbers agree. `make bench` writes `benchmarks/results.md`.
+medians of the slices, their ratio, and whether the numbers agree. Memory is measured apart, in a fresh process for each
+workload: how far the most that it held while a step was made lies above what it held before the workload was prepared.
+`make bench` writes `benchmarks/results.md`.
 """
 
 from __future__ import annotations
@@ -39,6 +41,15 @@ def worker(library: str) -> None:
                 digest = [float(abs(r.detach().double()).sum()) for r in results if r is not None]
                 estimate = min(timed(step, 1) for _ in range(3))
                 answer: dict = {"digest": digest}
+            elif request["do"] == "memory":
+                before = held("VmRSS")
+                step = make(request["name"], torch)
+                for _ in range(3):
+                    step()
+                Path("/proc/self/clear_refs").write_text("5")  # VmHWM, the most that was held, begins anew
+                for _ in range(3):
+                    step()
+                answer = {"peak": held("VmHWM") - before}
             else:
                 assert step is not None
                 answer = {"time": timed(step, max(1, int(request["slice"] / max(estimate, 1e-9))))}
@@ -52,6 +63,12 @@ def timed(step, count: int) -> float:  # type: ignore[no-untyped-def]
     for _ in range(count):
         step()
     return (time.perf_counter() - start) / count
+
+
+def held(name: str) -> float:
+    """Megabytes that this process holds (VmRSS), or the most that it held (VmHWM)."""
+    lines = Path("/proc/self/status").read_text("utf-8").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:")) / 1024
 
 
 class Worker:
@@ -88,6 +105,24 @@ def measure(workers: dict[str, Worker], name: str, rounds: int, seconds: float) 
         library: prepared[library] | ({"median": statistics.median(t), "best": min(t)} if t else {})
         for library, t in times.items()
     }
+
+
+def measure_memory(name: str) -> dict[str, float]:
+    """Peak memory of a workload, in MB, where Linux says it."""
+    peaks = {}
+    for library in LIBRARIES if os.path.exists("/proc/self/clear_refs") else ():
+        worker = Worker(library)
+        answer = worker.ask(do="memory", name=name)
+        worker.process.communicate()
+        if "peak" in answer:
+            peaks[library] = answer["peak"]
+    return peaks
+
+
+def memory_cells(peaks: dict[str, float]) -> str:
+    """The cells of a row about memory; below a megabyte, pages decide."""
+    shown = ["" if name not in peaks else "< 1" if peaks[name] < 1 else f"{peaks[name]:,.0f}" for name in LIBRARIES]
+    return f" {shown[0]} | {shown[1]} |"
 
 
 def agree(a: list[float], b: list[float]) -> bool:
@@ -129,20 +164,21 @@ def main() -> None:
         worker(arguments.worker)
         return
     workers = {library: Worker(library) for library in LIBRARIES}
-    lines = ["| workload | torch µs | Pullback µs | torch / Pullback |", "|---|---|---|---|"]
+    lines = [
+        "| workload | torch µs | Pullback µs | torch / Pullback | torch MB | Pullback MB |",
+        "|---|---|---|---|---|---|",
+    ]
     print("\n".join(lines), flush=True)
     for name in arguments.names or WORKLOADS:
-        lines.append(row(name, measure(workers, name, arguments.rounds, arguments.slice)))
+        line = row(name, measure(workers, name, arguments.rounds, arguments.slice))
+        lines.append(line + memory_cells(measure_memory(name)))
         print(lines[-1], flush=True)
     if arguments.write:
         described = "\n".join(f"- `{name}`: {function.__doc__}" for name, function in WORKLOADS.items())
         arguments.write.write_text(
             "# Benchmarks\n\nMedians of interleaved slices, torch eager and Pullback in one run. "
-            f"Above 1 is faster than torch. Measured on {processor()} with {os.cpu_count()} cores.\n\n"
-            + "\n".join(lines)
-            + "\n\n"
-            + described
-            + "\n"
+            "Above 1 is faster than torch. MB are the most memory held during a step, above what the process held before. "
+            f"Measured on {processor()} with {os.cpu_count()} cores.\n\n" + "\n".join(lines) + "\n\n" + described + "\n"
         )
 
 

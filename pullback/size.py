@@ -7,7 +7,7 @@ called.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 # Every `x.shape[0]` waits on these.
@@ -88,8 +88,19 @@ class ElementCount(int):
 class SizeAttribute(property):
     """The attribute `size` of tensors. On the class, `Tensor.size(x, dim)` is torch's method."""
 
+    __name__ = "size"
+
     def __call__(self, tensor: Any, dim: int | None = None) -> Any:
         return tensor.size(dim)
+
+
+class AskedCount(ElementCount):
+    """The `size` of a tensor that takes operations over: when it is called, the tensor answers."""
+
+    answer: Callable[..., Any]
+
+    def __call__(self, *dim: Any, **named: Any) -> Any:
+        return self.answer(dim, named)
 
 
 def element_count(tensor: Any) -> ElementCount:

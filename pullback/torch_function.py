@@ -21,6 +21,7 @@ from .autograd.roots import backward, grad
 from .device import device
 from .dtypes import dtype
 from .nn.parameter import Parameter
+from .size import AskedCount, SizeAttribute
 from .tensor import Tensor, disabled_torch_function
 from .torch_names.handed_over import drawing_functions, passing
 
@@ -293,7 +294,7 @@ _NAMED = {
     "__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__matmul__": "matmul",
     "__pow__": "pow", "__mod__": "remainder", "__neg__": "neg", "__abs__": "abs",
     "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__radd__": "add", "__rmul__": "mul",
-    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
+    "__rtruediv__": "__rdiv__", "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
 }  # fmt: skip
 _REFLECTED = {
     f"__r{name}__": f"__{name}__"
@@ -315,7 +316,7 @@ _PROTOCOL = frozenset(
         "__complex__", "__repr__", "__format__", "__deepcopy__", "__reduce_ex__",
     }
 )  # fmt: skip
-_NO_ATTRIBUTES = frozenset({"size", "name"})  # `size` is a method in torch, `name` is not torch's
+_NO_ATTRIBUTES = frozenset({"name"})  # it is not torch's
 
 
 def redirect_members(cls: type) -> None:
@@ -323,7 +324,9 @@ def redirect_members(cls: type) -> None:
     for name, member in list(vars(Tensor).items()):
         if next(vars(base)[name] for base in cls.__mro__ if name in vars(base)) is not member:
             continue
-        if isinstance(member, property) and not name.startswith("_") and name not in _NO_ATTRIBUTES:
+        if isinstance(member, SizeAttribute):
+            setattr(cls, name, _size(member))
+        elif isinstance(member, property) and not name.startswith("_") and name not in _NO_ATTRIBUTES:
             setattr(cls, name, _attribute(name, member))
         elif name in _NAMED or name in _OPERATORS or name in _PROTOCOL:
             setattr(cls, name, _operator(name, member))
@@ -363,6 +366,28 @@ def _operator(name: str, does: Callable[..., Any]) -> Callable[..., Any]:
     operator.__name__ = operator.__qualname__ = name
     operator.__doc__ = does.__doc__
     return operator
+
+
+def _size(member: SizeAttribute) -> SizeAttribute:
+    """`x.size`, which is a number of elements at once, and asks when it is called."""
+
+    def get(self: Any) -> Any:
+        count = member.__get__(self)
+        takers = takers_among((self,)) if settings.subclasses else []
+        if not _asks(takers):
+            return count
+
+        def answer(dim: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            result = ask(vars(Tensor)["size"], takers, (self, *dim), named)
+            if result is NotImplemented:
+                raise refuse(vars(Tensor)["size"], takers)
+            return result
+
+        asked = AskedCount(count)
+        asked.sizes, asked.answer = count.sizes, answer
+        return asked
+
+    return SizeAttribute(get)
 
 
 def _function_of(name: str) -> Callable[..., Any]:

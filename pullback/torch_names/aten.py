@@ -22,6 +22,7 @@ from ..autograd.tape import apply
 from ..dtypes import from_numpy_dtype
 from ..ops import convolution, matmul, shape
 from ..tensor import Tensor
+from .aten_forms import in_order
 
 Arguments = tuple[list[Any], dict[str, Any]]
 
@@ -128,6 +129,15 @@ def _sliced(x: Any, index: Any) -> Arguments:
     return [x, number, start, stop, *([step] if step != 1 else [])], {}
 
 
+def _lengthened(x: Any, **where: Any) -> Arguments:
+    """By a dim at one place, which `x[None]` says by an index."""
+    (place,) = where.values()
+    if isinstance(place, tuple):
+        added = [number for number, part in enumerate(place) if part is None]
+        place = added[0] if len(added) == 1 and all(part in (None, slice(None)) for part in place) else place
+    return [x, place], {}
+
+
 def _picked(x: Any, index: Any) -> Arguments:
     from ..creation import as_tensor
 
@@ -187,6 +197,17 @@ def _split(x: Any, bounds: Any, axis: int = 0) -> Arguments:
     return [x, sizes[0] if len(set(sizes[:-1])) < 2 else sizes, *([axis] if axis else [])], {}
 
 
+def _padded(x: Any, before: Any, after: Any, value: Any) -> Arguments:
+    pairs = list(zip(before, after, strict=True))
+    while len(pairs) > 1 and pairs[0] == (0, 0):  # torch begins at the last dim, and stops at the last that grows
+        del pairs[0]
+    return [x, [size for pair in reversed(pairs) for size in pair], float(value)], {}
+
+
+def _in_groups(x: Any, weight: Any, bias: Any, groups: int, eps: float) -> Arguments:
+    return [x, weight, bias, x.shape[0], x.shape[1], math.prod(x.shape[2:]), groups, eps], {}
+
+
 def _attended(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale: float, causal: bool) -> Arguments:
     return [query, key, value, 0.0, causal], {"attn_mask": mask, "scale": scale}
 
@@ -198,12 +219,15 @@ _ARGUMENTS: dict[str, Callable[..., Arguments]] = {
     "cumsum": lambda x, axis, reverse=False: ([x, axis], {"reverse": True} if reverse else {}), "cumprod": _along,
     "view": _shaped, "_unsafe_view": _shaped, "expand": _shaped,
     "permute": lambda x, axes: ([x, list(axes)], {}), "transpose": _swapped, "t": lambda x, axes=None: ([x], {}),
-    "unsqueeze": lambda x, **where: ([x, *where.values()], {}),
+    "unsqueeze": _lengthened,
     "select": lambda x, index=(): _selected(x, index), "slice": _sliced, "index": _picked,
     "addmm": _with_factors, "baddbmm": _with_factors, "addmv": _with_factors, "addbmm": _with_factors, "add": _with_factors,
     "sub": _with_factors, "rsub": _with_factors,
     "pow": lambda x, b=2, **scalar: ([x, scalar.get("exponent", b)] if "base" not in scalar else [scalar["base"], x], {}),
     "_softmax": lambda x, axis: ([x, axis, False], {}), "_log_softmax": lambda x, axis: ([x, axis, False], {}),
+    "any": _along, "all": _along, "constant_pad_nd": _padded, "native_group_norm": _in_groups,
+    "_cdist_forward": lambda a, b, order: ([a, b, order, None], {}),
+    "searchsorted": lambda a, b, side="left", **_: ([a, b], {"right": True} if side == "right" else {}),
     "cat": _joined, "stack": _joined, "split": _split, "_to_copy": _cast,
     "clamp": lambda x, *limits, minimum=None, maximum=None: ([x, *(limits or (minimum, maximum))], {}),
     "gelu": lambda x, approximate="none": ([x], {} if approximate == "none" else {"approximate": approximate}),
@@ -228,13 +252,17 @@ def arguments_of(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], name: 
     """The arguments of one application under a name: tensors in order, then parameters, as torch's operator takes them."""
     if name == "convolution_backward" and op in _IN_RULES:
         return _IN_RULES[op](*inputs, **params)
+    ordered = in_order(name.removesuffix("_"), inputs, params)
+    if ordered is not None:
+        return ordered
     written_out = _ARGUMENTS_OF.get(op) or _ARGUMENTS.get(name_of(op.node_name)[0].removesuffix("_"))
     if written_out is not None:
         try:
             return written_out(*inputs, **params)
         except TypeError:
             pass  # an operation of ours that shares the name and has other parameters
-    return list(inputs), {_PARAMETERS.get(name, name): value for name, value in params.items()}
+    args = [value.item() if isinstance(value, np.generic) else value for value in inputs]
+    return args, {_PARAMETERS.get(name, name): value for name, value in params.items()}
 
 
 _TRANSPOSES = {convolution.convolution_weight: "convolution_backward", shape.place: "slice_backward"}

@@ -233,3 +233,22 @@ print(name(torch.autograd.grad(y, x, weights)[0]))
 print(name(torch.autograd.grad(x * 2, x, weights.as_subclass(Reporting))[0]))  # weights have no say
 leaf = torch.ones(2).as_subclass(Reporting).requires_grad_()
 print(name(torch.autograd.grad(outputs=(leaf * 2).sum(), inputs=leaf)[0]))
+
+
+# --- names under which operators and sizes arrive ---
+
+
+class Naming(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        print("   ", func.__name__, len(args), kwargs or {})
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+named = torch.eye(2).as_subclass(Naming)
+for text in (
+    "named.size() named.size(0) named.size(dim=1) named.shape named.dim() 1/named named/2 2-named 2**named 5//named 5%named "
+    "named.__rdiv__(1) named@named named.numel() named.size() named.mT named.stride() -named named.reciprocal()"
+).split():
+    print(text)
+    eval(text)

@@ -54,6 +54,7 @@ def _nothing_else(mode: Mode) -> bool:
     return not (
         mode.batch_level or mode.inference or mode.saved_hooks or mode.safe or mode.autocast is not None
         or mode.anomaly is not None or mode.profiler is not None or mode.dispatch
+        or mode.node_hooks
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from ..tensor import Anchor, Tensor
 from .cotangents import metadata_of
 from .fit import dense
 from .function_outputs import connect_outputs
+from .general import show_new_node
 from .grad_mode import no_grad
 from .mode import current_mode
 from .node import FREED, Node, NodeType
@@ -464,6 +465,8 @@ def run_function(
             from .anomaly_mode import running_node, user_stack
 
             ctx.notes = {"stack": user_stack(), "parent": running_node()}
+        if mode.node_hooks:
+            show_new_node(ctx, mode)
     if made is not None:
         constant = {id(value) for value in ctx.non_differentiable}
         ctx.constant_outputs = {id(outputs[number]) for number, value in enumerate(raw) if id(value) in constant}

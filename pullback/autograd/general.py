@@ -15,7 +15,7 @@ from ..arrays.batched import Batched, params_level
 from ..quiet import quiet
 from ..tensor import Tensor
 from . import tape, views
-from .mode import IN_RULES, Mode
+from .mode import IN_RULES, Mode, set_mode
 from .op import Op
 
 
@@ -30,7 +30,13 @@ def apply_special(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None
 
         op = counterpart(op)
     if mode.batch_level and not (
-        mode.dual_level or mode.inference or mode.anomaly or mode.profiler or mode.saved_hooks or mode.dispatch
+        mode.dual_level
+        or mode.inference
+        or mode.anomaly
+        or mode.profiler
+        or mode.saved_hooks
+        or mode.dispatch
+        or mode.node_hooks
     ):
         return _apply_in_batch(op, inputs, params, mode)
     if mode.profiler is not None:
@@ -148,6 +154,18 @@ def _record(op: Op, inputs: tuple, params: dict | None, mask: int, results: tupl
         from .saved import pack_saved
 
         pack_saved(node, mode.saved_hooks[-1], packed)
+    if mode.node_hooks:
+        show_new_node(node, mode)
+
+
+def show_new_node(node: Any, mode: Mode) -> None:
+    """Call the hooks that want to see new nodes; they see none that they make themselves."""
+    set_mode(mode.replace(node_hooks=()))
+    try:
+        for hook in mode.node_hooks:
+            hook(node.as_torch_shows_it())
+    finally:
+        set_mode(mode)
 
 
 # --- levels of forward mode and of batches ---------------------------------------------------------------------------

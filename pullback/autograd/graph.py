@@ -22,7 +22,7 @@ from .node import add_hook
 __all__ = [
     "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook",
     "allow_mutation_on_saved_tensors", "Node", "GradientEdge", "get_gradient_edge", "increment_version",
-    "queue_callback",
+    "node_creation_hook", "queue_callback",
     "region_activation_memory_budget", "set_warn_on_accumulate_grad_stream_mismatch", "set_override_stale_capture_stream",
 ]  # fmt: skip
 
@@ -164,6 +164,21 @@ class saved_tensors_hooks:
     def __exit__(self, *args: object) -> None:
         mode = current_mode()
         set_mode(mode.replace(saved_hooks=mode.saved_hooks[:-1]))
+
+
+class node_creation_hook:
+    """Inside, `hook(node)` is called with every node of the graph when it is complete: those of recorded passes, too."""
+
+    def __init__(self, hook: Callable[[Any], Any]) -> None:
+        self.hook: Callable[[Any], Any] = hook
+
+    def __enter__(self) -> None:
+        mode = current_mode()
+        set_mode(mode.replace(node_hooks=(*mode.node_hooks, self.hook)))
+
+    def __exit__(self, *args: object) -> None:
+        mode = current_mode()
+        set_mode(mode.replace(node_hooks=mode.node_hooks[:-1]))
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -13,6 +13,7 @@ from typing import Any
 
 _FIELDS = (
     "grad", "inference", "anomaly", "saved_hooks", "dual_level", "profiler", "batch_level", "autocast", "safe", "dispatch",
+    "node_hooks",
 )  # fmt: skip
 
 _PLACES = {name: place for place, name in enumerate(_FIELDS)}
@@ -35,6 +36,7 @@ class Mode:
     autocast: Any  # None, or the dtype that products take
     safe: int  # 0, ASKED while `safe_gradients` is on, IN_RULES while it is and derivative rules run
     dispatch: tuple[Any, ...]  # objects that run operations in our place (`TorchDispatchMode`), innermost last
+    node_hooks: tuple[Any, ...]  # functions that are called with every new node (`graph.node_creation_hook`)
     values: tuple[Any, ...]  # of the fields above
     special: bool  # anything but plain grad/no_grad: operations take the general path
     ordinary: bool  # grad mode, and nothing special but batches: backward passes take the short path
@@ -59,13 +61,14 @@ def _intern(values: tuple) -> Mode:
         mode.special = any(values[1:])
         mode.ordinary = mode.grad and sum(map(bool, values)) == 1 + (mode.batch_level != 0)
         mode.values = values
-        if mode.anomaly is None and not mode.saved_hooks and mode.profiler is None and not mode.dispatch:
-            _interned[values] = mode  # the others hold user objects and must not be kept alive here
+        user_objects = mode.anomaly or mode.saved_hooks or mode.profiler or mode.dispatch or mode.node_hooks
+        if not user_objects:
+            _interned[values] = mode  # the others must not be kept alive here
     return mode
 
 
-RECORD = _intern((True, False, None, (), 0, None, 0, None, 0, ()))
-NO_GRAD = _intern((False, False, None, (), 0, None, 0, None, 0, ()))
+RECORD = _intern((True, False, None, (), 0, None, 0, None, 0, (), ()))
+NO_GRAD = _intern((False, False, None, (), 0, None, 0, None, 0, (), ()))
 
 _current: ContextVar[Mode] = ContextVar("pullback_mode", default=RECORD)
 

@@ -267,6 +267,8 @@ def write_in_place(
     if mask:
         result = object.__new__(Tensor)
         if tape.record(op, inputs, params, mask, result, array) is not None:
+            if mode.node_hooks:
+                _show_new_node(result._node, mode)
             rebase(tensor, result)
     return tensor
 
@@ -332,6 +334,14 @@ def rebase(tensor: Tensor, result: Tensor) -> None:
     copied.shape, copied.dtype = base._array.shape, base._array.dtype
     adopt_history(base, copied, 0)
     refresh(tensor)
+    if (mode := current_mode()).node_hooks:
+        _show_new_node(copied, mode)
+
+
+def _show_new_node(node: Any, mode: Mode) -> None:
+    from .general import show_new_node
+
+    show_new_node(node, mode)
 
 
 # --- other shapes in place -------------------------------------------------------------------------------------------

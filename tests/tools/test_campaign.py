@@ -25,7 +25,7 @@ OURS = "T.__name__ == 'pullback'"
 def records(*programs, **options):
     """What a worker says of these programs."""
     written = io.StringIO()
-    worker.Worker(written, None, strides=options.pop("strides", False)).work(range(len(programs)), programs, 1e12)
+    worker.Worker(written, None, strides=options.pop("strides", "none")).work(range(len(programs)), programs, 1e12)
     return [json.loads(line) for line in written.getvalue().splitlines()]
 
 
@@ -35,7 +35,7 @@ def test_planted_fault_is_found_by_random_programs_and_shrunk(monkeypatch):
     monkeypatch.setattr(worker, "SHRUNK", 1)
     monkeypatch.setattr(worker, "SECONDS_TO_SHRINK", 1)
     written = io.StringIO()
-    worker.Worker(written, None, strides=False).work(range(20), None, 1e12)
+    worker.Worker(written, None, strides="none").work(range(20), None, 1e12)
     found = [one for one in map(json.loads, written.getvalue().splitlines()) if one.get("kind") == "value"]
     smallest = min((one["program"] for one in found if "T.tanh(" in one["line"]), key=len)
     assert len(smallest) == 2 and " = leaf(1, " in smallest[0] and "T.tanh(v" in smallest[1], smallest
@@ -63,7 +63,7 @@ PLANTED = {
 def test_each_kind_of_difference_is_seen_and_shrunk(kind):
     if kind == "version":  # a variable that is set anew is another one
         PLANTED[kind][1] = f"None if not {OURS} else v6.add_(0)"
-    difference, *_ = records([*NOISE, *PLANTED[kind], "v9 = v5*2"], strides=kind == "strides")
+    difference, *_ = records([*NOISE, *PLANTED[kind], "v9 = v5*2"], strides="results")
     assert difference["kind"] == kind, difference
     assert len(difference["program"]) <= 3 and OURS in difference["program"][-1]
 
@@ -76,10 +76,10 @@ def test_programs_that_agree_are_counted_and_nothing_else():
 def test_rounding_is_told_from_a_difference():
     for size, reason in ((1e-6, "rounding, or a tie that rounding decides"), (0.3, None)):
         lines = ["v1 = leaf(1, (3,))", f"v2 = (v1*1e9).sin() + ({size} if {OURS} else 0)"]
-        assert judging.verdict(lines, replay(lines), strides=False) == reason
+        assert judging.verdict(lines, replay(lines), strides="none") == reason
     ties = ["v1 = leaf(1, (3,))", "v2 = v1*3", f"v3 = ((v2/3 - v1)*{{True: 1, False: -1}}[{OURS}]) > 0"]
     difference = replay(ties)
-    assert difference is None or judging.verdict(ties, difference, strides=False)
+    assert difference is None or judging.verdict(ties, difference, strides="none")
 
 
 def test_gradients_that_torch_refuses_are_verified():
@@ -117,14 +117,14 @@ def test_expressions_are_python_and_most_run():
     for expression in (one for table in tables for one in table):
         compile(put(expression, x="v1", y="v2", d=0, s="v3", F="f"), expression, "exec")
     for name in ("ONE", "REDUCTIONS", "ALONG", "SMOOTH"):
-        pair = Pair(strides=False)
+        pair = Pair(strides="none")
         pair.run("v1 = leaf(1, (3, 4))")
         raised = [one for one in getattr(expressions, name) if pair.run(put(f"v2 = {one}", x="v1", a="v1", d=-1))[0]]
         assert len(raised) < 5, raised
 
 
 def test_the_same_seed_is_the_same_program():
-    first, again = Pair(strides=False), Pair(strides=False)
+    first, again = Pair(strides="none"), Pair(strides="none")
     for seed in range(4):
         run_random_program(seed, first)
         run_random_program(seed, again)
@@ -137,7 +137,7 @@ def test_each_kind_of_program_runs(kind):
 
     lines = [line for seed in range(4) for line in [kind(random.Random(seed))]]
     assert all(len(program) >= 3 for program in lines)
-    raised = [Pair(strides=False).run(line)[0] for program in lines for line in program[:1]]
+    raised = [Pair(strides="none").run(line)[0] for program in lines for line in program[:1]]
     assert not any(raised)
 
 
@@ -162,7 +162,7 @@ def test_processes_that_die_are_replaced(tmp_path, capsys):
     ]
     programs[2][-1] = programs[2][-1].replace("v4", "v1")
     (tmp_path / "programs.json").write_text(json.dumps(programs))
-    campaign = Campaign(tmp_path, processes=1, strides=False, programs=tmp_path / "programs.json")
+    campaign = Campaign(tmp_path, processes=1, strides="none", programs=tmp_path / "programs.json")
     campaign.run(120)
     assert {one["kind"]: one["program"] for one in campaign.found.values()} == {
         "value": programs[2],

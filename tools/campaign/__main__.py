@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--programs", type=Path, help="a JSON list of programs, lists of lines, to run in place of random ones"
     )
     parser.add_argument(
-        "--strides", action=argparse.BooleanOptionalAction, default=False, help="compare the layouts of results"
+        "--strides", choices=("none", "results", "all"), default="results", help="whose layouts are compared"
     )
     options = parser.parse_args(arguments)
     folder = options.output or Path(tempfile.mkdtemp(prefix="campaign_"))

@@ -25,7 +25,7 @@ class Campaign:
     folder: Path
     seed: int = 0
     processes: int = 2
-    strides: bool = True
+    strides: str = "results"
     programs: Path | None = None
     silence: float = SECONDS_OF_SILENCE
     counts: collections.Counter[str] = field(default_factory=collections.Counter)
@@ -36,7 +36,7 @@ class Campaign:
 
     def command(self, name: str, start: int, step: int, until: float, programs: Path | None) -> list[str]:
         words = [sys.executable, "-m", "tools.campaign.worker", str(self.folder), "--name", name, "--start", str(start)]
-        words += ["--step", str(step), "--until", str(until), "--strides" if self.strides else "--no-strides"]
+        words += ["--step", str(step), "--until", str(until), "--strides", self.strides]
         return words + (["--programs", str(programs)] if programs else [])
 
     def add(self, difference: dict[str, Any]) -> None:

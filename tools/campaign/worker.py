@@ -56,7 +56,7 @@ def at_most(seconds: float) -> Iterator[None]:
 class Worker:
     """Runs programs and counts what became of them."""
 
-    def __init__(self, records: TextIO, journal: TextIO | None, strides: bool) -> None:
+    def __init__(self, records: TextIO, journal: TextIO | None, strides: str) -> None:
         self.records, self.journal, self.strides = records, journal, strides
         self.counts: collections.Counter[str] = collections.Counter()
         self.seen: collections.Counter[str] = collections.Counter()
@@ -146,7 +146,7 @@ def main() -> None:
     parser.add_argument("--step", type=int, default=1)
     parser.add_argument("--until", type=float, required=True)
     parser.add_argument("--programs", type=Path, help="JSON: programs as lists of lines, in place of random ones")
-    parser.add_argument("--strides", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--strides", choices=("none", "results", "all"), default="results")
     options = parser.parse_args()
     faulthandler.enable()
     torch.set_num_threads(1)

@@ -86,7 +86,10 @@ class Sweep:
     def run(self, cotangents: list[Any]) -> dict[Any, Any]:
         """Walk the graph from the roots, latest node first, until nothing waits; what has arrived at leaves."""
         for (target, slot), cotangent in zip(self.roots, cotangents, strict=True):
-            self.deliver(target, slot, cotangent, False)
+            if (
+                target.is_node or self.reach is None or target in self.reach
+            ):  # a leaf may be a root that was not asked for
+                self.deliver(target, slot, cotangent, False)
         walk(None, None, self)
         return self.leaves if self.arrivals is None else self.finish()
 

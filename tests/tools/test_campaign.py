@@ -32,13 +32,16 @@ def records(*programs, **options):
 def test_planted_fault_is_found_by_random_programs_and_shrunk(monkeypatch):
     right = pullback.tanh
     monkeypatch.setattr(pullback, "tanh", lambda x: right(x) * 1.001)
-    monkeypatch.setattr(worker, "SHRUNK", 1)
-    monkeypatch.setattr(worker, "SECONDS_TO_SHRINK", 1)
+    monkeypatch.setattr(worker, "SECONDS_TO_SHRINK", 60)
     written = io.StringIO()
-    worker.Worker(written, None, strides="none").work(range(20), None, 1e12)
-    found = [one for one in map(json.loads, written.getvalue().splitlines()) if one.get("kind") == "value"]
-    smallest = min((one["program"] for one in found if "T.tanh(" in one["line"]), key=len)
-    assert len(smallest) == 2 and " = leaf(1, " in smallest[0] and "T.tanh(v" in smallest[1], smallest
+    found: list = []
+    for seed in range(60):
+        worker.Worker(written, None, strides="none").run(seed)
+        found = [one for one in map(json.loads, written.getvalue().splitlines()) if "T.tanh(" in one["line"]]
+        if found:
+            break
+    smallest = found[0]["program"]
+    assert len(smallest) == 2 and " = leaf(1, " in smallest[0] and "T.tanh(" in smallest[1], smallest
 
 
 NOISE = ["v1 = leaf(3, (3, 2), requires_grad=True)", "v2 = v1.sin()", "v3 = v2.T", "v4 = v3*v3", "v5 = leaf(4, (2,))"]

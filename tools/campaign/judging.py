@@ -120,7 +120,7 @@ OPEN = [
         r"BatchNorm(.|\n)*checkpoint\(",
         "statistics of a batch norm that ends a checkpointed part are updated once",
     ),
-    Known("strides", r"T\.where", "layout of where with a condition of an expanded tensor"),
+    Known("strides", r"T\.(where|kron)\(", "layouts of where with an expanded condition, and of kron"),
     Known("strides", r"conj\(|\.m?H\b", "layout of conjugates"),
     Known(
         "value",
@@ -132,11 +132,6 @@ OPEN = [
     Known("refused", r"T\.einsum.*expected scalar type", "einsum of mixed types over sizes of one or none"),
     Known("requires_grad", r"cumulative_trapezoid", "cumulative_trapezoid of nothing has no history"),
     Known("version, value, refused", r"pixel_(un)?shuffle", "pixel_shuffle is a view"),
-    Known(
-        "value, refused",
-        r"layout=|T\.linalg\.(qr|cholesky)",
-        "layouts of results, and what depends on them: draws, views",
-    ),
     Known(
         "accepted", r"channels_last.*required rank 4", "contiguous(memory_format=) does not look at the number of dims"
     ),
@@ -153,11 +148,6 @@ OPEN = [
     ),
     Known("requires_grad", r"T\.cdist", "cdist of rows without columns has no history"),
     Known("requires_grad, dtype", r"T\.(cat|hstack)\(", "cat beside an empty one-dimensional tensor"),
-    Known(
-        "value",
-        r"BatchNorm(.|\n)*checkpoint\(|checkpoint\((.|\n)*running_",
-        "statistics of a batch norm that ends a checkpointed part are updated once",
-    ),
     Known("is_leaf", r"broadcast_tensors", "broadcast_tensors of what has the shape already makes a view"),
     Known(
         "refused",

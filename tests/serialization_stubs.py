@@ -11,13 +11,13 @@ from pullback.serialization import bridge
 
 class Dtype:
     def __init__(self, name):
-        self.name = name
+        self._name = name
 
     def __eq__(self, other):
-        return isinstance(other, Dtype) and other.name == self.name
+        return isinstance(other, Dtype) and other._name == self._name
 
     def __hash__(self):
-        return hash(self.name)
+        return hash(self._name)
 
 
 class Size(tuple):
@@ -87,7 +87,7 @@ def _parts_of_tensor(tensor):
 
 def _reduce_value(value):
     if isinstance(value, Dtype):
-        return f"torch {value.name}", None
+        return f"torch {value._name}", None
     if isinstance(value, Size):
         return "torch Size", (tuple(value),)
     if isinstance(value, Device):

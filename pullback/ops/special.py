@@ -33,9 +33,12 @@ ndtr: Op = elementwise("MulBackward1", kernels.ndtr, x=lambda x: np.exp(-0.5 * x
 ndtr.copies_before_writes = True
 ndtri: Op = elementwise("SpecialNdtriBackward0", kernels.ndtri, x=lambda out: _ROOT_TWO_PI * np.exp(0.5 * out * out))
 # exp(-x^2/2) / ndtr(x) without the quotient of two vanishing numbers in the left tail.
-log_ndtr: Op = elementwise(
-    "SpecialLogNdtrBackward0", kernels.log_ndtr, x=lambda x: (_TWO_OVER_ROOT_PI / _ROOT_TWO) / erfcx(x / -_ROOT_TWO)
+_normal_hazard: Op = elementwise(
+    "SpecialLogNdtrBackward0",
+    lambda x: ((_TWO_OVER_ROOT_PI / _ROOT_TWO) / kernels.erfcx(x / -_ROOT_TWO)).astype(x.dtype, copy=False),
+    x=lambda x, out: -out * (x + out),
 )
+log_ndtr: Op = elementwise("SpecialLogNdtrBackward0", kernels.log_ndtr, x=lambda x: _normal_hazard(x))
 
 # --- gamma function and relatives ---
 
@@ -119,10 +122,29 @@ bessel_j0: Op = elementwise("BesselJ0Backward0", kernels.bessel_j0, x=lambda x: 
 bessel_j1: Op = elementwise("BesselJ1Backward0", kernels.bessel_j1, x=lambda x, out: bessel_j0(x) - _ratio(out, x, 0.5))
 bessel_y0: Op = elementwise("BesselY0Backward0", kernels.bessel_y0, x=lambda x: -bessel_y1(x))
 bessel_y1: Op = elementwise("BesselY1Backward0", kernels.bessel_y1, x=lambda x, out: bessel_y0(x) - out / x)
+
+
+def _sine_quotient(x: Any, order: int) -> Any:
+    """The derivative of this order of sin(x) / x: by its power series near 0, elsewhere from the order below."""
+    wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    near = np.abs(wide) < order + 1
+    small, large = np.where(near, wide, 0), np.where(near, order + 1, wide)
+    series = np.zeros_like(wide)
+    for k in range((order + 1) // 2, order + 20):
+        power = 2 * k - order
+        series += (-1) ** k / (math.factorial(power) * (2 * k + 1)) * small**power
+    sine, cosine = np.sin(large), np.cos(large)
+    quotient = sine / large
+    for n in range(1, order + 1):
+        quotient = ((sine, cosine, -sine, -cosine)[n % 4] - n * quotient) / large
+    return np.where(near, series, quotient).astype(x.dtype)
+
+
+sine_quotient: Op = elementwise(
+    "SincBackwardBackward0", quiet(_sine_quotient), x=lambda x, order: sine_quotient(x, order=order + 1)
+)
 spherical_bessel_j0: Op = elementwise(
-    "SphericalBesselJ0Backward0",
-    kernels.spherical_bessel_j0,
-    x=lambda x, out: np.where(x == 0, 0, (np.cos(x) - out) / np.where(x == 0, 1, x)),
+    "SphericalBesselJ0Backward0", kernels.spherical_bessel_j0, x=lambda x: sine_quotient(x, order=1)
 )
 
 # --- elementary ones ---
@@ -132,11 +154,7 @@ def _sinc(x: Any) -> Any:
     return np.sinc(x) if x.dtype.kind == "c" else kernels.sinc(x)
 
 
-sinc: Op = elementwise(
-    "SincBackward0",
-    _sinc,
-    x=lambda x: np.where(x == 0, 0, (np.cos(math.pi * x) - sinc(x)) / np.where(x == 0, 1, x)),
-)
+sinc: Op = elementwise("SincBackward0", _sinc, x=lambda x: math.pi * sine_quotient(math.pi * x, order=1))
 entr: Op = elementwise("SpecialEntrBackward0", kernels.entr, x=lambda x: np.where(x < 0, math.nan, -np.log(x) - 1))
 
 

@@ -191,3 +191,31 @@ def test_evenly_spaced_numbers_are_rounded_once(dtype):
         for low, high in ((-1, 2), (0, 0.7), (-3.3, 17)):
             got, want = (t.linspace(low, high, steps, dtype=getattr(t, dtype)).tolist() for t in (pullback, torch))
             assert got == want
+
+
+@pytest.mark.parametrize("point", [0.0, 1e-310, 1e-9, 1e-3, 0.3, 1.9, 2.1, 3.0, 40.0, -0.7])
+@pytest.mark.parametrize("name", ["sinc", "spherical_bessel_j0"])
+def test_derivatives_of_sine_over_x(name, point):
+    """At 0, and near it, where quotients of small differences say nothing: the third as well."""
+    factor = math.pi if name == "sinc" else 1.0
+    x = pullback.tensor(point, dtype=pullback.float64, requires_grad=True)
+    value, found = getattr(pullback.special, name)(x), []
+    for _ in range(3):
+        (value,) = pullback.autograd.grad(value, x, create_graph=True)
+        found.append(value.item())
+    # sin(z) / z is the mean of cos(t z) over t from 0 to 1
+    t, weights = np.polynomial.legendre.leggauss(200)
+    t, weights, z = (t + 1) / 2, weights / 2, factor * point
+    means = [np.sum(weights * part) for part in (-t * np.sin(t * z), -(t**2) * np.cos(t * z), t**3 * np.sin(t * z))]
+    np.testing.assert_allclose(
+        found, [factor ** (n + 1) * mean for n, mean in enumerate(means)], rtol=1e-11, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_log_ndtr_is_flat_far_out(dtype):
+    x = pullback.tensor([20.0, 50.0, 700.0, -3.0], dtype=getattr(pullback, dtype), requires_grad=True)
+    (slope,) = pullback.autograd.grad(pullback.special.log_ndtr(x).sum(), x, create_graph=True)
+    (bend,) = pullback.autograd.grad(slope.sum(), x)
+    expected = -slope.detach() * (x.detach() + slope.detach())
+    np.testing.assert_allclose(bend.numpy(), expected.numpy(), rtol=1e-5, atol=1e-12)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import apply, apply_unary, wrap
+from ..autograd.views import as_own
 from ..ops import rearranging as ops
 from ..ops import scatter
 from ..tensor import Tensor
@@ -60,7 +61,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         if len(amounts) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(amounts)}, dims:0")
         flat = apply(ops.roll, (shape.ravel(input),), {"shifts": amounts, "axes": (0,)})
-        return flat if input._array.ndim == 1 else shape.view(flat, input._array.shape)
+        return flat if input._array.ndim == 1 else as_own(shape.view(flat, input._array.shape))
     if len(amounts) != len(along):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(amounts)}, dims:{len(along)}")
     ndim = input._array.ndim

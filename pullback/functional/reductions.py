@@ -206,7 +206,8 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     axis = (*range(extra), *(i + extra for i, w in enumerate(want) if w == 1 != have[i + extra]))
     if not axis and have:
         return input
-    return sum(input, axis, True).reshape(want)
+    total = sum(input, axis, True)
+    return total.reshape(want) if extra else total
 
 
 # --- extrema ---

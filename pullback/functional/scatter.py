@@ -14,6 +14,7 @@ from ..arrays.batched import NotBatchable
 from ..autograd import writes
 from ..autograd.tape import apply, wrap
 from ..dtypes import number_in
+from ..layout import contiguous_format
 from ..ops import indexing
 from ..ops import scatter as ops
 from ..ops import scatter_reduce as reductions
@@ -62,7 +63,7 @@ def scatter(
     op, others, params = _scatter_plan(input, dim, index, value if src is None else src, reduce)
     if op is None:
         return _scatter_with(input, params["axis"], index, others[0], reduce)
-    return apply(op, (input, *others), params) if index._array.size else input.clone()
+    return apply(op, (input, *others), params) if index._array.size else input.clone(memory_format=contiguous_format)
 
 
 def scatter_(

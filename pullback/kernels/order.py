@@ -111,10 +111,11 @@ def has_channels_last(x: Any) -> bool:
     least = 0
     for dim in (1, *range(x.ndim - 1, 1, -1), 0):
         size, step = x.shape[dim], x.strides[dim]
-        if size != 1 or dim == 1:
-            if step < least or not size:
-                return False
-            least = step * size
+        if size == 1 and not step and dim + 1 < x.ndim:
+            step = x.shape[dim + 1] * x.strides[dim + 1]  # a dim put in: torch gives it these steps, NumPy none
+        if step < least or not size:
+            return False
+        least = step * size
     return True
 
 

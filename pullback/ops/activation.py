@@ -166,7 +166,7 @@ leaky_relu: Op = op(
 )
 rrelu: Op = op(
     "RreluWithNoiseBackward0",
-    _leaky_relu,
+    ordered(_leaky_relu, deciding=()),
     kind="elementwise_pull",
     x=straight("RreluWithNoiseBackwardBackward0", _leaky_relu_pullback),
 )

@@ -78,8 +78,10 @@ def _batches_first(fixed: int) -> Callable[..., Any]:
 @_batches_first(fixed=0)
 def _transform(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
     """All frequencies. The result of a real input is complex as well."""
+    if not axes:
+        return _scaled(copy(x).astype(_complex_of(x.dtype)), scale)
     x = in_order(x)
-    if not axes or 0 in x.shape:
+    if 0 in x.shape:
         return _scaled(x.astype(_complex_of(x.dtype)), scale)
     if x.dtype.kind == "f" and x.size > _FEW:
         return _mirrored(x, axes, scale, forward)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, empty
-from ..kernels.order import has_channels_last, keeping_channels, like, with_channels_last
+from ..kernels.order import has_channels_last, in_dims, keeping_channels, like, with_channels_last
 from ..kernels.rectifier import BITS
 from .reductions import sum_axes
 from .striding import in_order
@@ -39,6 +39,8 @@ def _cut(g: Any, needs: tuple, shapes: tuple, axis: int) -> list:
 
 def _stack(*arrays: Any, axis: int) -> Any:
     first = arrays[0]
+    if axis < 2 and first.ndim == 4 and not first.flags.c_contiguous and all(map(has_channels_last, arrays)):
+        return in_dims(np.stack(arrays, axis), (0, 3, 4, 1, 2) if axis else (0, 1, 3, 4, 2))
     if not axis:
         return np.array(arrays, first.dtype)
     out = empty((*first.shape[:axis], len(arrays), *first.shape[axis:]), first)
@@ -168,6 +170,8 @@ triu: Op = linear("TriuBackward0", _triu, x=lambda g, diagonal: triu(g, diagonal
 
 def _pad(x: Any, before: tuple, after: tuple, value: Any) -> Any:
     """Negative amounts cut off instead."""
+    if x.ndim > 1 and max(before + after, default=0) <= 0:
+        return copy(x[tuple([slice(-b, n + a) for n, b, a in zip(x.shape, before, after, strict=True)])])
     sizes = list(zip(x.shape, before, after, strict=True))
     shape = [n + b + a for n, b, a in sizes]
     out = np.full(shape, value, x.dtype) if value else np.zeros(shape, x.dtype)

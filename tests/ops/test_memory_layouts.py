@@ -133,3 +133,106 @@ def test_results_of_one_operand_lie_in_memory_as_torchs_do(call):
 @pytest.mark.parametrize("call", filter(None, map(str.strip, ONES)))
 def test_gradients_lie_in_memory_as_their_leaves(call):
     assert not differences(call, [(layout,) for layout in layouts(3)], gradients=True)
+
+
+IMAGES = """
+F.conv2d(x, w); F.conv2d(x, w, t.ones(2).double(), padding=1); F.conv2d(x, w, stride=2); F.conv2d(x[0], w)
+F.conv2d(x[:1], w); F.conv2d(x, t.ones(8, 1, 2, 2).double(), groups=4)
+F.conv_transpose2d(x, t.ones(4, 2, 2, 2).double()); F.conv1d(x[:, :, 0], w[:, :, 0]); F.max_pool2d(x, 2)
+F.max_pool2d(x, 2, return_indices=True); F.max_pool2d(x[0], 2); F.max_pool3d(x[:, :, None], (1, 2, 2))
+F.avg_pool2d(x, 2); F.avg_pool1d(x[:, :, 0], 2); F.avg_pool3d(x[:, :, None], (1, 2, 2)); F.lp_pool2d(x, 2, 2)
+F.adaptive_avg_pool2d(x, 2); F.adaptive_avg_pool2d(x[0], 2); F.adaptive_max_pool2d(x, 2)
+F.adaptive_avg_pool3d(x[:, :, None], (1, 2, 2)); F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2)
+F.batch_norm(x, None, None, training=True); F.instance_norm(x)
+F.batch_norm(x, t.zeros(4).double(), t.ones(4).double()); F.group_norm(x, 2); F.layer_norm(x, (4,))
+F.rms_norm(x, (4,)); F.local_response_norm(x, 2); F.interpolate(x, scale_factor=2)
+F.interpolate(x, scale_factor=2, mode="bilinear"); F.interpolate(x, scale_factor=2, mode="bicubic")
+F.interpolate(x[:, :, 0], scale_factor=2, mode="linear"); F.pixel_shuffle(x, 2); F.pixel_shuffle(x, 1)
+F.pixel_unshuffle(x, 2); F.pixel_unshuffle(x, 1); F.channel_shuffle(x, 2); F.channel_shuffle(x, 1)
+F.grid_sample(x, t.zeros(2, 3, 3, 2).double()); F.unfold(x, 2); F.pad(x, (1, 1)); F.pad(x, (1, 1, 1, 1), "reflect")
+F.pad(x, (0, 0)); F.pad(x, (1, 1, 1, 1), "replicate"); F.pad(x, (1, 1, 1, 1), "circular"); F.pad(x, (-1, 1))
+F.pad(x, (-1, 0)); F.dropout2d(x); F.dropout(x); F.alpha_dropout(x); F.softmax(x, 1); F.log_softmax(x, 1); F.glu(x, 1)
+F.prelu(x, t.ones(4).double()); F.normalize(x); t.cat([x, x], 1); t.cat([x, x]); t.cat([x, x + 1], -1)
+t.stack([x, x]); t.stack([x, x], 1); t.stack([x, x], -1); x.mean((2, 3)); x.sum(1, keepdim=True); x.amax((2, 3))
+x.var(1); x.max(1); x[:, [0, 1]]; x.index_select(3, t.tensor([0, 1])); x.roll(1, 1); x.flip(3)
+F.cross_entropy(x, x.softmax(1), reduction="none"); F.cross_entropy(x, x.argmax(1), reduction="none")
+t.where(x > 0, x, 0.0); x @ x; F.scaled_dot_product_attention(x, x, x); t.fft.fft2(x); t.fft.rfftn(x, dim=(0, 2))
+t.linalg.inv(x + 9 * t.eye(4).double()); x.std(0)
+""".replace("\n", "; ").split("; ")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", filter(None, map(str.strip, IMAGES)))
+def test_results_of_images_lie_in_memory_as_torchs_do(call):
+    values = np.random.RandomState(5).randn(2, 4, 4, 4)
+    for layout in layouts(4):
+        answers = []
+        for t in (torch, pullback):
+            names = {"t": t, "F": t.nn.functional, "x": placed(t, values, layout), "w": t.ones(2, 4, 2, 2).double()}
+            answers.append([steps(one) for one in tensors_in(eval(call, names))])
+        assert answers[0] == answers[1], (layout, *answers)
+
+
+DRAWN = """
+F.dropout(x); F.dropout(x + y); F.dropout(y * x); F.alpha_dropout(x); F.feature_alpha_dropout(x); F.dropout1d(x)
+F.rrelu(x, training=True); t.rand_like(x); t.randn_like(x + y); t.randint_like(x, 9); t.bernoulli((x + y).sigmoid())
+(x + y).bernoulli_(0.4); (x * y).normal_(); x.clone().uniform_(); x.clone().exponential_()
+t.empty_like(x).bernoulli_(0.3); t.normal(x, 1.0); t.normal(x, y.abs()); t.poisson(x.abs())
+x.clone().bernoulli_(y.sigmoid()); t.empty_like(x).random_(9); F.gumbel_softmax(x); F.dropout(t.fft.rfft(x).real)
+F.dropout(x.flip(0)); F.dropout(x.sort(1)[0]); F.dropout(F.normalize(x)); F.dropout(x[:, [0, 2]])
+F.dropout(F.avg_pool1d(x, 2)); F.dropout(x.softmax(1)); F.dropout(t.lerp(x, y, 0.5)); F.dropout(t.where(x > y, x, y))
+F.dropout(t.addcmul(x, y, y)); F.dropout(x.clamp(min=y)); F.dropout(x @ y.mT)
+""".replace("\n", "; ").split("; ")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", filter(None, map(str.strip, DRAWN)))
+def test_the_same_elements_are_drawn_in_every_layout(call):
+    for way in itertools.product(layouts(3), repeat=2) if "y" in call else ((layout,) for layout in layouts(3)):
+        drawn = []
+        for t in (torch, pullback):
+            names = {"t": t, "F": t.nn.functional} | {
+                name: placed(t, values, layout) for name, values, layout in zip("xy", VALUES, way)
+            }
+            t.manual_seed(7)
+            drawn.append(eval(call, names))
+        theirs, ours = (one.numpy() for one in drawn)
+        assert np.array_equal(theirs == 0, ours == 0), way
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, err_msg=str(way))
+
+
+TRIVIAL = """
+F.pixel_shuffle(x, 1); F.pixel_unshuffle(x, 1); F.channel_shuffle(x, 1); t.chain_matmul(x[0]); t.quantile(x, 0.5)
+t.quantile(x, 0.5, dim=0); t.nanquantile(x, 0.5, dim=0, keepdim=True); t.kron(x, t.ones(1))
+t.linalg.matrix_norm(x, 1); x.roll(0); x.sum_to_size(1); t.cat([x]); t.stack([x]); t.hstack([x]); t.column_stack([x])
+t.block_diag(x[0]); t.einsum("...", x); t.atleast_1d(x); x.reshape(x.shape); x.flatten(); x.squeeze()
+x.expand(x.shape); x.movedim(0, 0); x[:]; x[...]; x[[0]]; x[True]; x.index_select(0, t.arange(len(x)))
+x.split(len(x)); x.unfold(0, 1, 1); x.diagonal(); x.tril(); x.flip(()); x.rot90(4); x.roll(0, 0); x.repeat(1, 1, 1)
+x.tile(1); x.contiguous(); x.clone(); x.to(x.dtype); x.float(); x.type_as(x); x.to(x, copy=True); x.detach(); x.real
+x.resolve_conj(); +x; x.clamp(min=-9); x**1; x * 1; x.sum(()); x.amax(()); x.sum_to_size(x.shape)
+t.view_copy(x, x.shape); t.detach_copy(x); t.expand_copy(x, x.shape); F.pad(x, (0, 0)); F.pad(x, ())
+F.dropout(x, 0.0); F.dropout(x, training=False); F.alpha_dropout(x, training=False); F.interpolate(x, scale_factor=1)
+F.avg_pool1d(x, 1); F.max_pool1d(x, 1); F.adaptive_avg_pool2d(x, (None, None)); t.nn.Flatten(0)(x); t.nn.Identity()(x)
+t.fft.fftn(x, dim=()); t.linalg.matrix_power(x[..., :1, :1], 1); t.broadcast_to(x, x.shape); t.as_tensor(x)
+t.linalg.cholesky(x[..., :1, :1].abs(), upper=True); t.nn.GRU(x.shape[-1], 2, batch_first=True)(x)[0]; t.diff(x, n=0)
+t.unbind_copy(x); x.take(t.arange(x.numel())); t.select_scatter(x, x[0], 0, 0)
+""".replace("\n", "; ").split("; ")
+ONLY_THERE = (
+    "avg_pool1d",
+    "max_pool1d",
+)  # torch computes these in a view of its own, which nobody can tell but by asking
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", filter(None, map(str.strip, TRIVIAL)))
+def test_memory_is_shared_where_torch_shares_it(call):
+    for shape in ((2, 3, 3), (1, 1, 1), (2, 3, 1)):
+        answers = []
+        for t in (torch, pullback):
+            x = t.arange(1.0, 1 + np.prod(shape)).reshape(shape).clone()
+            results = tensors_in(eval(call, {"t": t, "F": t.nn.functional, "x": x}))
+            memory = x.untyped_storage().data_ptr()
+            shared = [one is x or one.untyped_storage().data_ptr() == memory for one in results]
+            views = [one._is_view() for one in results if not any(name in call for name in ONLY_THERE)]
+            answers.append((shared, views, [one is x for one in results]))
+        assert answers[0] == answers[1], shape

@@ -39,7 +39,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if value not in (None, 0):
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     pad_with_own = _pad_with_own if mode == "circular" else in_float32(_pad_with_own)
-    return pad_with_own(input, amounts, mode)
+    return pad_with_own(input.contiguous() if mode == "circular" else input, amounts, mode)
 
 
 def _amounts(pad: Any) -> tuple[int, ...]:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ...autograd.tape import apply
+from ...kernels.order import has_channels_last, with_channels_last
 from ...kernels.resampling import fixed_point, resize_tables
+from ...layout import contiguous_format
 from ...notices import warn_user
 from ...ops.vision import resample_op
 from ...tensor import Tensor
@@ -179,6 +183,16 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 # --- pixels and channels ---
 
 
+def _as_new(result: Tensor, input: Tensor) -> Tensor:
+    """Elements of `input` in memory of their own, whatever the arguments, with channels next to each other if it has them so."""
+    if result is input or result._view is not None:
+        result = result.clone(memory_format=contiguous_format)
+    array = input._array
+    if type(array) is np.ndarray and array.ndim == 4 and has_channels_last(array):
+        result._array = with_channels_last(result._array)
+    return result
+
+
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(*, C * r * r, H, W) as (*, C, H * r, W * r)."""
     r = upscale_factor
@@ -197,7 +211,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     split = input.reshape((*lead, channels // (r * r), r, r, height, width))
     mixed = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return mixed.reshape((*lead, channels // (r * r), height * r, width * r))
+    return _as_new(mixed.reshape((*lead, channels // (r * r), height * r, width * r)), input)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -219,7 +233,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     split = input.reshape((*lead, channels, height // r, r, width // r, r))
     mixed = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return mixed.reshape((*lead, channels * r * r, height // r, width // r))
+    return _as_new(mixed.reshape((*lead, channels * r * r, height // r, width // r)), input)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -233,7 +247,8 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
         )
-    return input.reshape((n, groups, channels // groups, *spatial)).transpose(1, 2).reshape(tuple(input.shape))
+    mixed = input.reshape((n, groups, channels // groups, *spatial)).transpose(1, 2)
+    return _as_new(mixed.reshape(tuple(input.shape)), input)
 
 
 native_channel_shuffle = channel_shuffle

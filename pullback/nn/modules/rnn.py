@@ -11,6 +11,7 @@ from typing import Any
 import pullback
 
 from ...autograd import autocast
+from ...autograd.views import as_own
 from ...functional.recurrence import run_cell, run_layers
 from ...notices import warn_user
 from ...tensor import Tensor
@@ -168,7 +169,7 @@ class RNNBase(Module):
         state = self._initial_state(input, input.shape[1], state)
         output, state = self._run(input, state, None)
         if self.batch_first:
-            output = output.transpose(0, 1)
+            output = as_own(output.transpose(0, 1))
         if not batched:
             output = output.squeeze(0 if self.batch_first else 1)
             state = tuple(part.squeeze(1) for part in state)

@@ -220,7 +220,7 @@ def binary(
             return carefully(a, b)
         large = x.size >= many
         try:
-            if spread and x.ndim > 1 and not x.flags.c_contiguous:
+            if other is not float and other is not int and spread and not x.flags.c_contiguous:
                 out = whatever_order(x, y)
             else:
                 out = by_blocks(forward, x, y) if large and spread else forward(x, y)

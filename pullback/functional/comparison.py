@@ -53,7 +53,7 @@ def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callabl
                 y = number(other, kind) if other else zero_of(x)
             if y is not None and y.dtype is kind:
                 try:
-                    return wrap(ufunc(x, y) if x.ndim < 2 or x.flags.c_contiguous else turned(x, y))
+                    return wrap(ufunc(x, y) if x.flags.c_contiguous or x.ndim < 2 else turned(x, y))
                 except ValueError:
                     raise broadcast_error(x.shape, y.shape) from None
         return carefully(input, other)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..quiet import restore, silence, warning_settings
 from .memory import empty_like
+from .order import empty_like as in_its_order
 from .threads import INLINE_BYTES, parallel_elements
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def elementwise(ufunc: np.ufunc, *arrays: np.ndarray) -> np.ndarray:
         return ufunc(*arrays)
     # The type of the result is the ufunc's business: ask it with no elements.
     dtype = ufunc(*[a.reshape(-1)[:0] for a in arrays]).dtype
-    out = np.empty_like(first, dtype=dtype)
+    out = in_its_order(first, dtype)
     parallel_elements(lambda *parts: ufunc(*parts[:-1], out=parts[-1]), arrays, [out], temporaries=0, long_calls=True)
     return out
 

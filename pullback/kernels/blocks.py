@@ -97,23 +97,22 @@ def run(
     NumPy scalars answers with a NumPy scalar.
     """
     arrays = [np.asarray(operand) for operand in operands]
-    params = {"core": core, "single": single, "scalar": scalar, "block": block}
-    result = in_common_order(_run, arrays, params) if any(map(_is_turned, arrays)) else _run(*arrays, **params)
+    for array in arrays:
+        if not array.flags.c_contiguous and array.ndim > 1:
+            result = in_common_order(lambda *turned: _run(core, list(turned), single, scalar, block), arrays, {})
+            break
+    else:
+        result = _run(core, arrays, single, scalar, block)
     return result if any(isinstance(operand, np.ndarray) for operand in operands) else result[()]
 
 
-def _is_turned(array: np.ndarray) -> bool:
-    return array.ndim > 1 and not array.flags.c_contiguous
-
-
 def _run(
-    *operands: np.ndarray,
     core: Callable[..., np.ndarray],
+    arrays: list[np.ndarray],
     single: bool,
     scalar: Callable[..., float] | None,
     block: int,
 ) -> np.ndarray:
-    arrays = list(operands)
     dtype = _floating_dtype(arrays)
     shape = arrays[0].shape
     if any(array.shape != shape for array in arrays[1:]):

@@ -7,6 +7,7 @@ the tape and the engine call it for large operands of operations that allow it (
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from numpy import ndarray
 from ..quiet import quiet
 from .half import narrowed, widened
 from .memory import empty, keep_freed_memory
+from .order import in_common_order
 from .threads import BLOCK_BYTES, parallel_rows, prepare_broadcast
 
 SMALL_BYTES = 5 << 20
@@ -62,6 +64,13 @@ def by_blocks(function: Callable[..., Any], *arrays: Any, into: ndarray | None =
     The result may be written `into` one of the arrays: a block is read before it is written.
     """
     keep_freed_memory()
+    full = max((a for a in arrays if type(a) is ndarray), key=attrgetter("size"))
+    if into is None and not full.flags.c_contiguous:
+        return in_common_order(functools.partial(_by_blocks, function), arrays, {})
+    return _by_blocks(function, *arrays, into=into)
+
+
+def _by_blocks(function: Callable[..., Any], *arrays: Any, into: ndarray | None = None) -> Any:
     full = max((a for a in arrays if type(a) is ndarray), key=attrgetter("size"))
     ufunc = UFUNCS.get(function, function)
     block_bytes = BLOCK_BYTES

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from .order import empty_like as in_its_order
+
 POOLED = 1 << 20
 """Size in bytes from which results come from the pool."""
 
@@ -144,7 +146,7 @@ def is_own(array: Any) -> bool:
 def empty_like(array: np.ndarray) -> np.ndarray:
     """`empty` of an array's shape and type, in its memory order."""
     if array.nbytes < POOLED or not array.flags.c_contiguous:
-        return np.empty_like(array)
+        return in_its_order(array)
     return empty(array.shape, array.dtype)
 
 

@@ -99,8 +99,8 @@ def beside(values: Any, array: Any) -> Any:
 
 def by_columns(matrices: Any) -> Any:
     """Matrices whose columns lie in memory one after the other, as LAPACK leaves them."""
-    if type(matrices) is not ndarray or matrices.ndim < 2:
-        return matrices
+    if type(matrices) is not ndarray or matrices.ndim < 3:
+        return matrices.copy("F") if type(matrices) is ndarray and matrices.ndim == 2 else matrices
     return np.ascontiguousarray(np.swapaxes(matrices, -1, -2)).swapaxes(-1, -2)
 
 
@@ -131,14 +131,15 @@ def keeping_channels(function: Callable[..., Any], *ranks: int, inputs: int = 1)
     """
 
     @functools.wraps(function)
-    def run(*arrays: Any, **params: Any) -> Any:
-        found = function(*arrays, **params)
-        for x in arrays[:inputs]:
-            if type(x) is ndarray and x.ndim in ranks and not x.flags.c_contiguous and has_channels_last(x):
-                if type(found) is not tuple:
-                    return with_channels_last(found)
-                return tuple(with_channels_last(part) if part.ndim == x.ndim else part for part in found)
-        return found
+    def run(x: Any, *others: Any, **params: Any) -> Any:
+        found = function(x, *others, **params)
+        if type(x) is not ndarray or x.flags.c_contiguous and (inputs == 1 or others[0].flags.c_contiguous):
+            return found
+        if x.ndim not in ranks or not any(map(has_channels_last, (x, *others)[:inputs])):
+            return found
+        if type(found) is not tuple:
+            return with_channels_last(found)
+        return tuple(with_channels_last(part) if part.ndim == x.ndim else part for part in found)
 
     return run
 
@@ -198,7 +199,7 @@ def ordered(function: Callable[..., Any], deciding: Sequence[int] | None = None)
 
     def run(*arrays: Any, **params: Any) -> Any:
         for array in arrays:
-            if type(array) is ndarray and array.ndim > 1 and not array.flags.c_contiguous:
+            if type(array) is ndarray and not array.flags.c_contiguous and array.ndim > 1:
                 return in_common_order(function, arrays, params, deciding)
         return function(*arrays, **params)
 

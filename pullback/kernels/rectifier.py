@@ -12,6 +12,7 @@ import numpy as np
 from numpy._core.umath import clip  # `np.clip` without what it does in Python first, which takes longer than the work
 
 from .memory import empty
+from .order import ordered
 from .threads import parallel_elements
 
 LARGE = 1 << 15
@@ -32,6 +33,7 @@ def positive_part(x: np.ndarray, zero: Any, out: np.ndarray | None = None) -> np
     return clip(x, zero, _INFINITY[x.dtype.char], out)
 
 
+@ordered
 def rectified(x: np.ndarray) -> np.ndarray:
     """max(x, 0), nan where x is."""
     out = empty(x.shape, x.dtype)

@@ -22,7 +22,9 @@ from .striding import in_order
 
 
 def _attention(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale: float, causal: bool) -> tuple:
-    if query.ndim != 4 or 0 in query.strides or any(x.strides[-1] != x.itemsize for x in (query, key, value)):
+    if not query.flags.c_contiguous and (
+        query.ndim != 4 or 0 in query.strides or any(x.strides[-1] != x.itemsize for x in (query, key, value))
+    ):
         query = in_order(query)  # else the result lies in memory as the query does
     few = 0 < math.prod(query.shape[:-1]) * key.shape[-2] <= kernels.KEPT_SCORES
     if few and dropout is None and not is_half(query.dtype) and (mask is None or mask.dtype in (bool, query.dtype)):

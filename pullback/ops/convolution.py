@@ -12,7 +12,7 @@ from typing import Any
 from ..autograd.op import Op, conjugate, linear, op
 from ..kernels import convolution as kernels
 from ..kernels import unfold as columns
-from ..kernels.order import keeping_channels
+from ..kernels.order import has_channels_last, keeping_channels, with_channels_last
 from .batching import convolved, convolved_weight, samples
 from .fusing import fused, handing_on, in_single, plain
 from .reductions import sum_axes
@@ -63,8 +63,10 @@ convolution_biased: Op = op(
 
 
 def _keeping(x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> tuple:
-    out, *kept = kernels.convolution_keeping(x, weight, bias, stride=stride, padding=padding, dilation=dilation)
-    return keeping_channels(lambda *_: out, 4, inputs=2)(x, weight), *kept
+    found = kernels.convolution_keeping(x, weight, bias, stride=stride, padding=padding, dilation=dilation)
+    if x.flags.c_contiguous and weight.flags.c_contiguous or x.ndim != 4:
+        return found
+    return (with_channels_last(found[0]), *found[1:]) if has_channels_last(x) or has_channels_last(weight) else found
 
 
 @geometric

@@ -173,6 +173,27 @@ def test_results_of_images_lie_in_memory_as_torchs_do(call):
         assert answers[0] == answers[1], (layout, *answers)
 
 
+LARGE = """
+x.relu(); x.sin(); x * 2; x + y; x * y; x > y; F.gelu(x); F.gelu(x, approximate="tanh"); F.softplus(x)
+F.logsigmoid(x); x.sigmoid(); F.silu(x); F.elu(x); F.leaky_relu(x); x.clamp(-1, 1); t.where(x > 0, x, y)
+t.lerp(x, y, 0.3); x.erf(); x.float().relu(); F.dropout(x); x.half() * 2; x.half().exp(); x.half(); x.long() + 1
+t.addcmul(x, y, y); F.mse_loss(x, y, reduction="none"); x.softmax(1); x.flip(0)
+""".replace("\n", "; ").split("; ")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", filter(None, map(str.strip, LARGE)))
+def test_results_of_many_elements_lie_in_memory_as_torchs_do(call):
+    ways = [("order", (0, 2, 1)), ("order", (2, 1, 0)), ("gaps", True), ("expanded", 1)]
+    values = np.random.RandomState(3).randn(8, 100, 110)
+    for first, second in zip(ways, [("order", (0, 1, 2)), *ways], strict=False):
+        answers = []
+        for t in (torch, pullback):
+            names = {"t": t, "F": t.nn.functional, "x": placed(t, values, first), "y": placed(t, values, second)}
+            answers.append(steps(eval(call, names)))
+        assert answers[0] == answers[1], (first, second)
+
+
 DRAWN = """
 F.dropout(x); F.dropout(x + y); F.dropout(y * x); F.alpha_dropout(x); F.feature_alpha_dropout(x); F.dropout1d(x)
 F.rrelu(x, training=True); t.rand_like(x); t.randn_like(x + y); t.randint_like(x, 9); t.bernoulli((x + y).sigmoid())

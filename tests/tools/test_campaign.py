@@ -12,7 +12,7 @@ import pullback
 
 torch = pytest.importorskip("torch")
 
-from tools.campaign import expressions, judging, shrinking, worker  # noqa: E402
+from tools.campaign import children, expressions, judging, shrinking, worker  # noqa: E402
 from tools.campaign.children import Campaign  # noqa: E402
 from tools.campaign.graphs import put  # noqa: E402
 from tools.campaign.running import Pair, replay  # noqa: E402
@@ -172,3 +172,12 @@ def test_processes_that_die_are_replaced(tmp_path, capsys):
         "crash": programs[1][1:],
     }
     assert "crash" in campaign.summary() and "difference_1.py" in capsys.readouterr().out
+
+
+def test_crashes_of_torch_are_told_from_others():
+    text = 'Segmentation fault\n\nCurrent thread 0x00007 (most recent call first):\n  File "{}", line 6 in f\n'
+    assert children.crashed_in_torch(text.format("/lib/site-packages/torch/_tensor.py"))
+    assert not children.crashed_in_torch(
+        text.format("/here/pullback/tensor.py") + '  File "/lib/torch/a.py", line 1 in g'
+    )
+    assert not children.crashed_in_torch("")

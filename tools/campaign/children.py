@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import json
+import re
 import subprocess
 import sys
 import time
@@ -117,7 +118,7 @@ class Child:
         if not self.running:
             self.stop()
         elif ended:
-            self.died("crash", f"exit status {self.process.returncode}: {self.path('errors').read_text()[-1500:]}")
+            self.died("crash", f"exit status {self.process.returncode}: {self.path('errors').read_text()[:1500]}")
         elif time.time() - self.last_sign() > self.campaign.silence:
             self.process.kill()
             self.process.wait()
@@ -150,7 +151,10 @@ class Child:
         if len(lines) < 2:
             raise SystemExit(f"a process of the campaign does not start: {text}")
         place, *program = lines
-        self.campaign.deaths.append(Death(kind, text, place, program))
+        if crashed_in_torch(text):
+            self.campaign.counts["torch's own crash"] += 1
+        else:
+            self.campaign.deaths.append(Death(kind, text, place, program))
         self.next = place + self.step
         self.errors.close()
         self.running = time.time() < self.until
@@ -168,6 +172,11 @@ class Child:
             self.process.kill()
             self.process.wait()
         self.errors.close()
+
+
+def crashed_in_torch(text: str) -> bool:
+    """Whether the innermost Python frame of a process that died was one of torch's files."""
+    return re.search(r'most recent call first\):\s+File "[^"]*/torch/', text) is not None
 
 
 @dataclass

@@ -141,7 +141,7 @@ def _sine_quotient(x: Any, order: int) -> Any:
 
 
 sine_quotient: Op = elementwise(
-    "SincBackwardBackward0", quiet(_sine_quotient), x=lambda x, order: sine_quotient(x, order=order + 1)
+    "SincBackward0", quiet(_sine_quotient), x=lambda x, order: sine_quotient(x, order=order + 1)
 )
 spherical_bessel_j0: Op = elementwise(
     "SphericalBesselJ0Backward0", kernels.spherical_bessel_j0, x=lambda x: sine_quotient(x, order=1)

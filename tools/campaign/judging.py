@@ -21,6 +21,10 @@ MOVES_AS_FAR = 0.02
 """The share of a difference that torch's own answer has to move for the difference to be rounding."""
 
 
+PERVASIVE = ("version", "requires_grad")
+"""Kinds of differences that an earlier line than the one where they are seen may have made."""
+
+
 @dataclass(frozen=True)
 class Known:
     """Differences of some kinds (joined by commas) whose line or text matches are expected, for a reason."""
@@ -31,7 +35,7 @@ class Known:
 
     def covers(self, lines: list[str], difference: Difference) -> bool:
         """Whether this is such a difference; values, and what is seen at the end, may come of any line."""
-        whole = difference.line == "at the end" or "value" in difference.kind
+        whole = difference.line == "at the end" or "value" in difference.kind or difference.kind in PERVASIVE
         about = "\n".join(lines) if whole else difference.line
         return difference.kind in self.kinds.split(", ") and bool(
             re.search(self.pattern, f"{about} | {difference.text}")
@@ -112,9 +116,20 @@ KNOWN = [
         r"(layer|instance|group|batch|rms)_norm(.|\n)*s3\b",
         "torch's third derivatives of normalizations differ from finite differences",
     ),
+    Known(
+        "accepted",
+        r"output 0 of AsStrided|aten::masked_fill_",
+        "torch's rules write to what their own derivatives need",
+    ),
+    Known("value", r"searchsorted\(|bucketize\(", "places among numbers that rounding puts in order"),
+    Known("shape", r"\[v\d+ > 0\]", "elements above zero, where rounding decides which are"),
 ]
 
 OPEN = [
+    Known("accepted", r"Can't detach views in-place", "detach_ of results that torch builds as views"),
+    Known("accepted", r"a view of a leaf Variable", "writes to conjugates of leaves"),
+    Known("gradient value", r"\.data\.mul_", "writes to .data between forward and backward, of complex numbers"),
+    Known("refused", r"Low precision dtypes not supported", "matrix_exp of half precision"),
     Known(
         "value",
         r"BatchNorm(.|\n)*checkpoint\(",

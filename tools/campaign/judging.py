@@ -105,7 +105,7 @@ KNOWN = [
         "torch's derivatives of the derivative of layer norm differ from finite differences",
     ),
     Known("dtype", r"complex32", "there is no complex32 (docs/differences.md)"),
-    Known("requires_grad", r"dtype='u?int", "torch's tensors of integers can ask for gradients after a write"),
+    Known("requires_grad", r"int\d|long\(\)", "torch's tensors of integers can ask for gradients after a write"),
     Known(
         "refused, shape",
         r"scaled_dot_product_attention",

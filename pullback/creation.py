@@ -12,7 +12,6 @@ import numpy as np
 
 from . import dtypes
 from .autograd.mode import current_mode
-from .autograd.tape import wrap
 from .device import defaults, meta, place_of, require_cpu
 from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in
 from .dtypes import dtype as dtype_type
@@ -24,7 +23,7 @@ from .kernels.order import dense_order
 from .layout import is_in_order, require_strided
 from .notices import warn_user
 from .size import Size
-from .tensor import Tensor, new_object
+from .tensor import Tensor, wrap
 
 
 def _is_meta(device: Any) -> bool:
@@ -89,16 +88,10 @@ def tensor(
             pass  # mixed or nested: the careful way below says what is wrong
         else:
             if not current_mode().special:
-                result = new_object(Tensor)  # as `wrap` does, without the call
-                result._array = array
-                result._node = result._view = result._storage = None
-                result._output_nr = 0
-                result._inference = False
+                result = wrap(array)
                 if requires_grad:
                     result._requires_grad = True
                     result._anchor = result._grad = None  # asked for soon, and read faster from the instance
-                else:
-                    result._requires_grad = False
                 return result
     if isinstance(data, Tensor):
         warn_user(

@@ -21,7 +21,7 @@ from .dispatch import check_answer, show
 from .dtypes import as_dtype, get_default_dtype
 from .functional.tensor_facts import disabled_torch_dispatch
 from .storage import storage_of
-from .tensor import Tensor, plain
+from .tensor import Tensor, wrap
 from .torch_function import _Progress, redirect_functions, redirect_members, settings, takers_among
 from .torch_names.operators import Overload, overload_of
 
@@ -174,7 +174,7 @@ def make_wrapper_subclass(
     join(cls)
     kind = (get_default_dtype() if dtype is None else as_dtype(dtype))._numpy
     steps = None if strides is None else tuple(step * kind.itemsize for step in strides)
-    result = plain(object.__new__(cls))
+    result = wrap(None, cls)
     result._array = WrapperForm(tuple(size), kind, steps)
     result._array.owner = weakref.ref(result)
     result._requires_grad = bool(requires_grad)
@@ -193,7 +193,7 @@ def attached(x: Tensor) -> dict[str, Any]:
 
 def another(x: Tensor) -> Any:
     """A second object of the same class and content, without history."""
-    result = plain(object.__new__(type(x)))
+    result = wrap(None, type(x))
     array: Any = x._array
     result._array = array.again() if is_form(array) else array
     for name, value in attached(x).items():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
+from . import seams
 from .device import cpu, device
 from .dtypes import dtype, from_numpy_dtype
 from .size import Size
@@ -151,7 +152,7 @@ class Tensor(TensorBase):
     def requires_grad(self) -> bool:
         """Whether operations on this tensor are recorded, so that a backward pass reaches it."""
         if self._view is not None:
-            _refresh(self)
+            seams.look(self)
         return self._requires_grad
 
     @requires_grad.setter
@@ -171,7 +172,7 @@ class Tensor(TensorBase):
 
     def _set_requires_grad(self, value: bool, complaint: str) -> None:
         if self._view is not None:
-            _refresh(self)
+            seams.look(self)
         if self._node is not None:
             if value:
                 return
@@ -197,14 +198,14 @@ class Tensor(TensorBase):
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor: gradients end here, in `.grad`."""
         if self._view is not None:
-            _refresh(self)
+            seams.look(self)
         return self._node is None
 
     @property
     def grad_fn(self) -> Node | None:
         """The node of the operation that made this tensor, None for a leaf."""
         if self._view is not None:
-            _refresh(self)
+            seams.look(self)
         node = self._node
         return None if node is None else node.as_torch_shows_it()
 
@@ -311,7 +312,7 @@ class Tensor(TensorBase):
     def retains_grad(self) -> bool:
         """Whether `retain_grad()` was called on this non-leaf tensor."""
         if self._view is not None:
-            _refresh(self)
+            seams.look(self)
         node = self._node
         if node is None or node.hooks is None:
             return False
@@ -372,8 +373,7 @@ class Tensor(TensorBase):
     def detach(self) -> Tensor:
         """The same memory without the history. Writes to it count as writes to this tensor."""
         array = self._array
-        result = plain(new_object(Tensor))
-        result._array = array if type(array) is ndarray else _without_history(self.memory())
+        result = wrap(array if type(array) is ndarray else _without_history(self.memory()))
         result._storage = storage_of(self)
         if self._inference:
             result._inference = True
@@ -402,11 +402,9 @@ class Tensor(TensorBase):
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own (writes to it are not noticed)."""
-        result = plain(new_object(Tensor))
         if type(self._array) is not ndarray:
             share_with_graph(self)
-        result._array = _without_history(self.memory())
-        return result
+        return wrap(_without_history(self.memory()))
 
     @data.deleter
     def data(self) -> None:
@@ -449,23 +447,19 @@ class Tensor(TensorBase):
                     raise TypeError(
                         f"Tensor.backward() got an unexpected keyword argument {name!r}. Did you mean gradient=...?"
                     )
-            from .multi import backward_to_jac
-
-            backward_to_jac(self, gradient, inputs, retain_graph=retain_graph, create_graph=create_graph)
+            seams.backward_to_jac(self, gradient, inputs, retain_graph=retain_graph, create_graph=create_graph)
             return
-        _run_backward(self, gradient, retain_graph, create_graph, inputs)
+        seams.backward_from(self, gradient, retain_graph, create_graph, inputs)
 
     def _pullback_apply(self, op: Any, inputs: tuple, params: dict) -> Any:
-        return _apply(op, inputs, params)
+        return seams.apply(op, inputs, params)
 
 
 def _without_history(array: Any) -> Any:
     """An array that no tape outside a batch follows."""
     if type(array) is ndarray:
         return array
-    from .arrays.own_memory import without_history
-
-    return without_history(array)
+    return seams.without_history(array)
 
 
 def share_with_graph(tensor: Any) -> None:
@@ -480,11 +474,11 @@ def share_with_graph(tensor: Any) -> None:
             node.arrays = tuple([array if value is number else value for value in node.arrays])
 
 
-def plain(tensor: Any) -> Any:
-    """A new tensor with the fields that operations ask for.
-
-    The class has the same defaults; but what the instance has itself is read several times as fast.
-    """
+def wrap(array: Any, kind: Any = None) -> Any:
+    """A tensor without history around an array (or a NumPy scalar standing for a 0-d array). All results come from here."""
+    tensor = new_object(kind or Tensor)
+    tensor._array = array
+    # The class has the same defaults; set on the instance, operations read them twice as fast.
     tensor._requires_grad = False
     tensor._node = None
     tensor._output_nr = 0
@@ -547,9 +541,3 @@ def leaf_hooks(leaf: Tensor) -> Any:
         anchor._hooks = NodeHooks()
     Hooks.of_leaves = True
     return anchor._hooks
-
-
-# Set by the tape when it is imported, which needs this module first.
-_apply: Callable[..., Any]
-_refresh: Callable[[Tensor], None]
-_run_backward: Callable[..., None]

@@ -283,10 +283,8 @@ def tensor_stub() -> str:
         "    def owner_or_self(self) -> Tensor: ...", "", "def anchor_of(leaf: Tensor) -> Anchor: ...",
         "def leaf_hooks(leaf: Tensor) -> Any: ...", "def plain(tensor: Any) -> Any: ...",
         "def disabled_torch_function(func: Any, types: Any, args: Any = ..., kwargs: Any = ...) -> Any: ...",
-        "", "_refresh: Callable[[Tensor], None]",
-        "_apply: Callable[..., Any]",
-        "_run_backward: Callable[..., None]",
-        "", "new_object: Callable[..., Any]", "", "class TensorBase: ...", "", "def fields(tensor: Any) -> dict[str, Any]: ...",
+        "", "new_object: Callable[..., Any]", "", "def wrap(array: Any, kind: Any = None) -> Any: ...",
+        "", "class TensorBase: ...", "", "def fields(tensor: Any) -> dict[str, Any]: ...",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 

@@ -332,7 +332,4 @@ def dispatch(self: Batched, op: Any, inputs: tuple[Any, ...], params: dict[Any, 
 Batched._pullback_apply = dispatch  # type: ignore[attr-defined]
 Batched.__getitem__ = get_item  # type: ignore[method-assign]
 
-from ..autograd import general  # noqa: E402
 from . import protocol  # noqa: E402, F401 - completes the class
-
-general.apply_batched = apply_batched  # type: ignore[assignment]

@@ -94,3 +94,40 @@ class Picked(MostlyZeros):
         out = zeros(self.matrix_shape, self.dtype)
         out.put(self.places, self.values)
         return out
+
+
+class Placed:
+    """Zeros but for `values` at an index: the cotangent of a selection, before the zeros are made.
+
+    Of many selections of one tensor only the first makes zeros; the others add to them.
+    """
+
+    __slots__ = ("values", "index", "rule")
+    shape: Any = ...  # no array's, so that the engine looks what arrived
+    dtype: Any = None
+
+    def __init__(self, values: np.ndarray, index: tuple[Any, ...], rule: Any) -> None:
+        self.values: np.ndarray = values
+        self.index: tuple[Any, ...] = index
+        self.rule: Any = rule
+
+    def dense(self) -> Any:
+        """The zeros with the values."""
+        return self.rule(self.values)
+
+    def into(self, target: Any, waiting: dict[Any, Any], placed: set[Any]) -> Any:
+        """The zeros with the values, for a node; None if they were added to what waits there."""
+        if target in placed and target in waiting:
+            waiting[target][(*self.index, ...)] += self.values
+            return None
+        if target not in waiting and target.dtype is self.values.dtype:
+            placed.add(target)
+        return self.dense()
+
+    def into_leaf(self, leaf: Any, sweep: Any) -> Any:
+        """The same for a leaf."""
+        present = sweep.owned.get(leaf)
+        if type(present) is np.ndarray and present.dtype is self.values.dtype and sweep.arrivals is None:
+            present[(*self.index, ...)] += self.values
+            return None
+        return self.dense()

@@ -16,6 +16,9 @@ from .node import Node
 class _Undefined:
     """The cotangent of a node that has to run though nothing has arrived; plus a cotangent it is that cotangent."""
 
+    shape: Any = ...  # no array's, so that the engine looks what arrived
+    dtype: Any = None
+
     def __add__(self, gradient: Any) -> Any:
         return gradient
 
@@ -62,16 +65,18 @@ def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -
     """What a rule for all inputs sends to each of them; no array to two."""
     if node.plan.joint is None:
         return run_side_by_side(node, cotangent, values, reach)
-    edges = node.edges
-    (rule, sources), params, needs = node.plan.joint, node.params, node.plan.needs
+    edges, needs = node.edges, node.plan.needs
     if type(cotangent) is list:  # of several outputs, some of which nothing may have been computed from
         cotangent = filled(node, cotangent, zeros_array)
     if reach is not None:
         needs = tuple([target is not None and target in reach for target in edges])
-    arguments = [values[s] if type(s) is int else needs if s == "needs" else params[s] for s in sources]
-    results = list(rule(cotangent, *arguments))
-    if len(results) < len(edges):
-        results += [None] * (len(edges) - len(results))
+    return call_jointly(node.plan, cotangent, values, node.params, needs)
+
+
+def call_jointly(plan: Any, cotangent: Any, values: Any, params: Any, needs: Any) -> list[Any]:
+    """What a rule for all inputs makes of a cotangent; no array twice."""
+    results = list(plan.joint.rule(cotangent, *plan.joint.arguments(values, params, needs)))
+    results += [None] * (len(needs) - len(results))
     known = set(map(id, cotangent)) if type(cotangent) is tuple else set()  # which may be the caller's own weights
     for position, result in enumerate(results):
         if type(result) is ndarray:
@@ -79,3 +84,16 @@ def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -
                 results[position] = result.copy()
             known.add(id(result))
     return results
+
+
+def pull_jointly(plan: Any) -> Callable[[Any, Any, Any], Any]:
+    """`plan.pull` of a rule for all inputs. Where it has no gradient for one that wants it, hooks behind that are told."""
+
+    def pull(cotangent: Any, values: Any, params: Any) -> Any:
+        results = call_jointly(plan, cotangent, values, params, plan.needs)
+        return [
+            result if needed and result is not None else UNDEFINED if needed else None
+            for result, needed in zip(results, plan.needs, strict=False)
+        ]
+
+    return pull

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import operator
 from contextvars import ContextVar
-from heapq import heappop, heappush, heapreplace
-from sys import maxsize
+from heapq import heappop, heappush
+from itertools import repeat
 from typing import Any
 
-import numpy as np
 from numpy import add, ndarray
 
-from ..arrays.mostly_zeros import Picked
+from .. import seams
+from ..arrays.mostly_zeros import Picked, Placed
 from ..kernels.memory import is_own
 from ..quiet import restore, silence, warning_settings
 from ..storage import clock
@@ -28,13 +28,15 @@ from ..tensor import Anchor, Tensor
 from .accumulate import commit
 from .cotangents import UNDEFINED, deliver_slot, filled, run_joint
 from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
-from .large_cotangents import run_by_blocks, sum_by_blocks
+from .hooks import run_accumulated, run_after, run_before, run_leaf_hooks, run_pre_hooks
+from .large_cotangents import sum_by_blocks
 from .mode import IN_RULES, NO_GRAD, RECORD, current_mode, set_mode
 from .node import FREED, Node
-from .op import BLOCKED, CALLED, NOTHING, TWO, passed_on
 from .reach import nodes_leading_to
 from .saved import arrays_of, tensors_of
 from .tape import LARGE, by_blocks, wrap
+
+FIRST: Any = repeat(0)  # the numbers of outputs, where there is but one
 
 
 class Sweep:
@@ -43,6 +45,7 @@ class Sweep:
     # Class-level defaults: a plain pass sets almost none of these.
     record: bool = False  # cotangents are tensors and the pass itself is recorded
     reach: set[Any] | None = None  # where cotangents are worth sending; None: everywhere
+    everywhere: bool = True  # whether that is all there is
     run_only: set[Any] | None = None  # nodes that need to run; None: all
     captures: Any = None  # (node, output number) whose cotangents are asked for
     accumulating: bool = True  # gradients of leaves go to `.grad` (`backward`), not to the caller (`grad`)
@@ -54,6 +57,7 @@ class Sweep:
     safe: bool = False  # rules run on tensors, on which zero is absolute
     callbacks: list[Any] | None = None  # to call when everything else is done
     level: int = 0  # of the batches that the cotangents are, in a pass for many of them
+    ordinary: bool = True  # nothing has happened that a written-out pass does not do
     switched: bool = False  # whether the mode has been set to the pass's own, which bare arrays do not need
     fit: Any = staticmethod(fit_array)
     zeros: Any = staticmethod(zeros_array)
@@ -65,6 +69,7 @@ class Sweep:
         self.leaves: dict[Anchor, Any] = {}  # what has arrived at each leaf
         self.owned: dict[Anchor, Any] = {}  # of these, what nobody else refers to
         self.executed: list[Node] = []
+        self.placed: set[Node] = set()  # where an array of our own waits that selections may write into
 
     def recorded(self) -> Sweep:
         """The same pass on tensors, for derivatives of derivatives."""
@@ -73,7 +78,7 @@ class Sweep:
 
     def towards(self, inputs: list[Any], accumulating: bool) -> Sweep:
         """The same pass, only as far as it leads to these (node or anchor, output number)."""
-        self.reach, self.run_only = nodes_leading_to(self.roots, {key[0] for key in inputs})
+        self.reach, self.run_only, self.everywhere = nodes_leading_to(self.roots, {key[0] for key in inputs})
         self.accumulating = accumulating
         if accumulating:  # what `backward` was pointed at runs itself, with its hooks
             self.run_only |= {key[0] for key in inputs if key[0].is_node}
@@ -86,40 +91,52 @@ class Sweep:
     def run(self, cotangents: list[Any]) -> dict[Any, Any]:
         """Walk the graph from the roots, latest node first, until nothing waits; what has arrived at leaves."""
         for (target, slot), cotangent in zip(self.roots, cotangents, strict=True):
-            if (
-                target.is_node or self.reach is None or target in self.reach
-            ):  # a leaf may be a root that was not asked for
-                self.deliver(target, slot, cotangent, False)
-        walk(None, None, self)
+            if target.is_node:
+                self.deliver(target, slot, cotangent)
+            elif self.everywhere or target in self.reach:  # a leaf may be a root that was not asked for
+                self.deliver_leaf(target, cotangent, False)
+        self.plain = self.plain and not self.record
+        run_waiting(self)
         return self.leaves if self.arrivals is None else self.finish()
 
-    def step_generally(self, node: Node, cotangent: Any) -> bool:
-        """The complete form of `step`: several outputs, joint rules, hooks, captures, anomaly mode."""
-        hooks = node.hooks
+    def step(self, node: Node, cotangent: Any) -> None:
+        """Run one node, whatever it is: with several outputs, hooks, captures, in anomaly mode, in a recorded pass."""
+        if node.hooks is not None or node.plan.op is None:
+            self.prepare_for_programs()
         if cotangent is UNDEFINED:
             cotangent = None
         runs = self.run_only is None or node in self.run_only
-        if self.captures and runs:  # as in torch: of a node on the way to another input, what came before its hooks
+        if runs:  # as in torch: of a node on the way to another input, what came before its hooks
             self.capture(node, cotangent)
-        if hooks is not None:
-            from .hooks import run_before, run_pre_hooks
-
-            cotangent = run_before(self, node, cotangent)
+        cotangent = cotangent if node.hooks is None else run_before(self, node, cotangent)
         if not runs:
             self.capture(node, cotangent)
-            return False
-        if hooks is not None and hooks.pre:
-            parts = run_pre_hooks(self, hooks, list(cotangent) if node.outputs is not None else [cotangent])
-            cotangent = parts if node.outputs is not None else parts[0]
-        observed = hooks is not None and bool(hooks.post)
-        if node.outputs is not None:
-            nothing = node.op is not None and all([part is None for part in cotangent])
-            cotangent = None if nothing else self.fill_missing(node, cotangent)
-        results = [None] * len(node.edges) if cotangent is None else self.gradients(node, cotangent)
+            return
+        observed = node.hooks is not None and bool(node.hooks.post)  # not by hooks that are registered meanwhile
+        cotangent = self.whole(node, cotangent if node.hooks is None else run_pre_hooks(self, node, cotangent))
+        results = self.gradients(node, cotangent)
         if node.hooks is not None and node.hooks.post:
-            from .hooks import run_after
-
             results = run_after(self, node, results, cotangent if observed else None)
+        self.send(node, results, cotangent)
+
+    def prepare_for_programs(self) -> None:
+        """A program's own functions are about to be called (hooks, custom backwards): they are not to be recorded."""
+        self.ordinary = False
+        if not self.switched:
+            self.switched = True
+            if current_mode() is RECORD:
+                set_mode(NO_GRAD)
+
+    def whole(self, node: Node, cotangent: Any) -> Any:
+        """The cotangent that rules are given: with zeros for outputs that nothing came from; None where nothing came."""
+        if node.outputs is None:
+            return cotangent
+        if node.op is not None and all([part is None for part in cotangent]):
+            return None
+        return self.fill_missing(node, cotangent)
+
+    def send(self, node: Node, results: list[Any], cotangent: Any) -> None:
+        """Send what a node's rules gave along its edges."""
         slots = node.slots
         for position, target in enumerate(node.edges):
             if target is None or self.reach is not None and target not in self.reach:
@@ -128,14 +145,15 @@ class Sweep:
             if gradient is None:
                 self.skip(target)
             elif target.order:
-                self.deliver(target, 0 if slots is None else slots[position], gradient, False)
+                self.deliver(target, 0 if slots is None else slots[position], gradient)
             else:
                 ours = target not in self.leaves and self.is_fresh(node, gradient, results, cotangent)
                 self.deliver_leaf(target, gradient, ours)
-        return True
+        self.executed.append(node)
 
     def skip(self, target: Any) -> None:
         """A rule had no gradient for this node or leaf."""
+        self.ordinary = False
         if target.is_node:
             self.deliver_nothing(target)
         elif self.arrivals is not None:
@@ -150,7 +168,9 @@ class Sweep:
         return sum([other is gradient for other in results]) == 1
 
     def gradients(self, node: Node, cotangent: Any) -> list[Any]:
-        """The gradients for all inputs of a node, aligned with its edges."""
+        """The gradients for all inputs of a node, aligned with its edges; None for each where nothing has arrived."""
+        if cotangent is None:
+            return [None] * len(node.edges)
         if self.anomaly is not None:
             from .anomaly_mode import watched
 
@@ -176,32 +196,41 @@ class Sweep:
         if plan.joint is not None:
             return run_joint(node, cotangent, values, reach)
         results = [None] * len(edges)
-        for position, rule, _, sources in plan.calls:
-            if reach is None or edges[position] in reach:
-                results[position] = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
+        for call in plan.calls:
+            if reach is None or edges[call.position] in reach:
+                results[call.position] = call.run(cotangent, values, params)
         return results
 
-    def deliver(self, target: Any, slot: int, gradient: Any, fresh: bool) -> None:
-        """Add a cotangent to what waits at a node, or collect it for a leaf."""
-        if not target.is_node:
-            self.deliver_leaf(target, gradient, fresh)
-            return
+    def deliver(self, target: Node, slot: int, gradient: Any) -> None:
+        """Add a cotangent to what waits at a node."""
+        waiting = self.cotangents
         if target.outputs is not None:
-            self.deliver_slot(target, slot, gradient)
+            if gradient is UNDEFINED:
+                self.skip(target)
+            else:
+                gradient = gradient.dense() if type(gradient) is Placed else gradient
+                deliver_slot(target, slot, gradient, waiting, self.heap, self.fit)
             return
         if gradient.shape != target.shape or gradient.dtype is not target.dtype:
-            gradient = self.fit(gradient, target.shape, target.dtype)
-        cotangents = self.cotangents
-        present = cotangents.get(target)
+            if type(gradient) is Placed:
+                gradient = gradient.into(target, waiting, self.placed)
+            elif gradient is UNDEFINED:
+                self.skip(target)
+                return
+            elif type(gradient) is not Picked or not self.takes_picked(target):
+                gradient = self.fit(gradient, target.shape, target.dtype)
+        present = waiting.pop(target, None)
         if present is None:
-            cotangents[target] = gradient
+            waiting[target] = gradient
             heappush(self.heap, (-target.order, target))
+        elif gradient is not None:
+            waiting[target] = sum_by_blocks(present, gradient)
         else:
-            cotangents[target] = present + gradient
+            waiting[target] = present  # into which it was added
 
-    def deliver_slot(self, target: Node, slot: int, gradient: Any) -> None:
-        """Add a gradient to one output of a node that has several."""
-        deliver_slot(target, slot, gradient, self.cotangents, self.heap, self.fit)
+    def takes_picked(self, target: Node) -> bool:
+        """Whether a node goes on with the few values of a cotangent that is zero nearly everywhere."""
+        return self.plain and target.hooks is None and target.plan.op.takes_picked
 
     def deliver_nothing(self, target: Node) -> None:
         """No gradient goes this way: operations pass that on; hooks and custom functions run all the same, as in torch."""
@@ -225,23 +254,40 @@ class Sweep:
                     stack.append(edge)
 
     def deliver_leaf(self, leaf: Anchor, gradient: Any, fresh: bool) -> None:
-        """Add a gradient to what is collected for a leaf."""
-        array = leaf._array
+        """Add a gradient to what is collected for a leaf. `fresh`: nobody else knows this array."""
+        leaves, owned, array = self.leaves, self.owned, leaf._array
         if gradient.shape != array.shape or gradient.dtype is not array.dtype:
-            owner = leaf._owner()
-            free = owner is not None and owner._grad_dtype is not False  # `commit` settles the dtype
-            gradient = self.fit(gradient, array.shape, gradient.dtype if free else array.dtype)
-        leaves = self.leaves
-        if leaf not in leaves:
+            if gradient is UNDEFINED:
+                self.skip(leaf)
+                return
+            if type(gradient) is Placed:
+                gradient, fresh = gradient.into_leaf(leaf, self), True
+                if gradient is None:
+                    return
+            fitted = self.fit(gradient, array.shape, self.dtype_at(leaf, gradient))
+            gradient, fresh = fitted, fresh or fitted is not gradient
+        present = leaves.get(leaf)
+        if present is None:
             leaves[leaf] = gradient
             if fresh and not self.record and (gradient.base is None or is_own(gradient)):
-                self.owned[leaf] = gradient
-        elif leaf in self.owned and type(leaves[leaf]) is ndarray and not self.record:
-            add(leaves[leaf], gradient, leaves[leaf])
+                owned[leaf] = gradient
+        elif leaf in owned and type(present) is ndarray is type(gradient) and present.dtype is gradient.dtype:
+            if gradient.size >= LARGE:
+                leaves[leaf] = owned[leaf] = by_blocks(add, present, gradient, into=present)
+            else:
+                add(present, gradient, present)
         else:
-            leaves[leaf] = self.owned[leaf] = leaves[leaf] + gradient
+            leaves[leaf] = owned[leaf] = present + gradient
         if self.arrivals is not None:
             self.arrived(leaf)
+
+    def dtype_at(self, leaf: Anchor, gradient: Any) -> Any:
+        """The dtype that a leaf collects gradients in: its own, unless it asked for another, which `commit` settles."""
+        if gradient.dtype is leaf._array.dtype:
+            return gradient.dtype
+        owner = leaf._owner()
+        self.ordinary = False
+        return gradient.dtype if owner is not None and owner._grad_dtype is not False else leaf._array.dtype
 
     def fill_missing(self, node: Node, parts: list[Any]) -> tuple[Any, ...]:
         """Zeros for the outputs of a node that nothing was computed from."""
@@ -249,6 +295,8 @@ class Sweep:
 
     def capture(self, node: Node, cotangent: Any) -> None:
         """Keep the cotangents that somebody asked for by name."""
+        if not self.captures:
+            return
         for slot, part in enumerate(cotangent if node.outputs is not None else (cotangent,)):
             if part is not None and (node, slot) in self.captures:
                 self.captured[node, slot] = part
@@ -276,7 +324,7 @@ class Sweep:
             visit(target)
         while stack:
             node = stack.pop()
-            for target in node.edges if node.general else [node.edges[call[0]] for call in node.plan.calls]:
+            for target in node.edges if node.general else node.plan.leads(node):
                 if target is not None and (self.reach is None or target in self.reach):
                     visit(target)
         return counts
@@ -300,8 +348,6 @@ class Sweep:
 
         If none has arrived, hooks are told so, as in torch.
         """
-        from .hooks import run_accumulated, run_leaf_hooks
-
         hooks = leaf._hooks
         gradient = run_leaf_hooks(self, hooks, self.leaves.pop(leaf, None))
         self.owned.pop(leaf, None)
@@ -344,170 +390,44 @@ class Sweep:
             callback()
 
 
-def walk(upcoming: Any, coming: Any, sweep: Sweep | None = None) -> tuple[Any, Any, Any, Any]:
-    """Run nodes, latest first, until nothing waits: from one node and its cotangent, or from where a sweep stands.
+def walk(target: Node, cotangent: Any) -> tuple[Any, Any, Any, Any]:
+    """An ordinary pass from one node: the gradients of leaves, those nobody else refers to, the nodes that ran.
 
-    An ordinary pass needs no `Sweep` until it meets a node that is not ordinary. Returned are the gradients of leaves,
-    the leaves whose gradient nobody else refers to, the nodes that ran, and the sweep if there was one.
+    Last the sweep, if something was met that a written-out pass does not do.
     """
-    if sweep is None:
-        heap, waiting, leaves, owned, executed = [], {}, {}, {}, []
-        record = False
-        plain = simple_leaves = True
-        reach, fit, last_write = None, fit_array, clock.last_write
-    else:
-        heap, waiting, leaves, owned, executed = sweep.heap, sweep.cotangents, sweep.leaves, sweep.owned, sweep.executed
-        record, reach, fit, plain = sweep.record, sweep.reach, sweep.fit, sweep.plain
-        simple_leaves = sweep.arrivals is None
-        # A recorded pass takes saved values as tensors; one that is not plain takes no node as it is.
-        last_write = maxsize if record or not plain else clock.last_write
-    shared_by: Any = None  # the node whose joint rule gave `shares`
-    placed: Any = ()  # nodes at which an array of our own waits that selections may write into
-    # `upcoming` is a waiting node that is not in the heap yet, and `coming` the cotangent that waits there: in a chain
-    # it is always the next one.
-    while True:
-        if upcoming is not None:
-            if heap and -heap[0][0] > upcoming.order:
-                waiting[upcoming] = coming
-                node = heapreplace(heap, (-upcoming.order, upcoming))[1]
-                cotangent = waiting.pop(node)
-            else:
-                node, cotangent = upcoming, coming
-            upcoming = None
-        elif heap:
-            node = heappop(heap)[1]
-            cotangent = waiting.pop(node)
-        else:
-            return leaves, owned, executed, sweep
+    sweep = Sweep([(target, 0)])
+    sweep.cotangents[target] = cotangent
+    sweep.heap.append((-target.order, target))
+    run_waiting(sweep)
+    return sweep.leaves, sweep.owned, sweep.executed, None if sweep.ordinary else sweep
+
+
+def run_waiting(sweep: Sweep) -> None:
+    """Run nodes, latest first, until nothing waits."""
+    heap, waiting, executed = sweep.heap, sweep.cotangents, sweep.executed
+    plain, reach, last_write = sweep.plain, None if sweep.everywhere else sweep.reach, clock.last_write
+    while heap:
+        node = heappop(heap)[1]
+        cotangent = waiting.pop(node)
+        if node.general or not plain:
+            sweep.step(node, cotangent)
+            continue
         values = node.arrays
         if values is None or node.order <= last_write:
-            if node.general or not plain:
-                sweep = sweep or adopt(node, heap, waiting, leaves, owned, executed)
-                if not sweep.switched:
-                    sweep.switched = True
-                    if current_mode() is RECORD:
-                        set_mode(NO_GRAD)
-                if sweep.step_generally(node, cotangent):
-                    executed.append(node)
-                continue
-            if values is None and sweep is None:  # values behind hooks: what unpacks them may ask which pass this is
-                sweep = adopt(node, heap, waiting, leaves, owned, executed)
-            values = tensors_of(node) if record else arrays_of(node)
-        # The rest is `gradients` and `deliver` written out for a node with one output and no hooks:
-        # nearly all nodes are such, and this loop is where a small program spends its time.
+            values = arrays_of(node)  # which looks for writes since
         executed.append(node)
-        edges, plan = node.edges, node.plan
-        for position, rule, source, sources in plan.steps:
-            target = edges[position]
-            if reach is not None and target not in reach:
+        plan = node.plan if reach is None else node.plan.towards(node.edges, reach)
+        for target, slot, gradient in zip(node.edges, node.slots or FIRST, plan.pull(cotangent, values, node.params)):
+            if gradient is None:
                 continue
-            if source >= 0:
-                gradient = rule(cotangent, values[source])
-            elif source == NOTHING:
-                gradient = cotangent if rule is passed_on else rule(cotangent)
-            elif source == TWO:
-                gradient = rule(cotangent, values[sources[0]], values[sources[1]])
-            elif source == CALLED:
-                params = node.params
-                if plan.places and type(cotangent) is ndarray:  # a selection: of many, only the first makes zeros
-                    if target in placed:
-                        (coming if target is upcoming else waiting[target])[(*params["index"], ...)] += cotangent
-                        continue
-                    if target.order:
-                        if target is not upcoming and target not in waiting and target.dtype is cotangent.dtype:
-                            placed = placed or set()
-                            placed.add(target)
-                    elif simple_leaves and type(present := owned.get(target)) is ndarray:
-                        if present.dtype is cotangent.dtype:
-                            present[(*params["index"], ...)] += cotangent
-                            continue
-                gradient = sources.call(cotangent, values, params)
-            elif source == BLOCKED:
-                if type(cotangent) is ndarray:
-                    gradient = None  # no names for the cotangent but one: then a rule may write over it
-                    coming = coming if upcoming is not None else None
-                    last = position == plan.calls[-1][0]
-                    gradient = run_by_blocks(rule, cotangent, values, sources, node.params, last)
-                    if last:
-                        cotangent = None
-                else:
-                    gradient = sources.call(cotangent, values, node.params)
-            else:  # the share of one input in the results of a joint rule, or of rules that run side by side
-                if shared_by is not node:
-                    shares, shared_by = run_joint(node, cotangent, values, reach), node
-                gradient = shares[position]
-                if gradient is None:
-                    if upcoming is not None:
-                        waiting[upcoming] = coming
-                        heappush(heap, (-upcoming.order, upcoming))
-                        upcoming = None
-                    sweep = sweep or adopt(node, heap, waiting, leaves, owned, executed)
-                    sweep.skip(target)
-                    continue
-            if target.order:
-                if record or gradient.shape != target.shape or gradient.dtype is not target.dtype:
-                    if target.outputs is not None:
-                        slot = 0 if node.slots is None else node.slots[position]
-                        deliver_slot(target, slot, gradient, waiting, heap, fit)
-                        continue
-                    if (
-                        type(gradient) is not Picked
-                        or not plain
-                        or target.hooks is not None
-                        or not target.plan.op.takes_picked
-                    ):
-                        gradient = fit(gradient, target.shape, target.dtype)
-                if target is upcoming:
-                    coming = coming + gradient if not plan.blocked else sum_by_blocks(coming, gradient)
-                elif target in waiting:
-                    present = waiting.pop(target)
-                    waiting[target] = present + gradient if not plan.blocked else sum_by_blocks(present, gradient)
-                elif upcoming is None:
-                    upcoming, coming = target, gradient
-                elif target.order > upcoming.order:
-                    waiting[upcoming] = coming
-                    heappush(heap, (-upcoming.order, upcoming))
-                    upcoming, coming = target, gradient
-                else:
-                    waiting[target] = gradient
-                    heappush(heap, (-target.order, target))
-                continue
-            present = owned.get(target)
-            if present is not None and simple_leaves and type(present) is ndarray and gradient.ndim == present.ndim:
-                try:
-                    if gradient.size >= LARGE and gradient.shape == present.shape:
-                        leaves[target] = owned[target] = by_blocks(np.add, present, gradient, into=present)
-                    else:
-                        add(present, gradient, present)
-                    continue
-                except (TypeError, ValueError):
-                    pass  # it does not fit as it is (a bias, which has an axis less, did not come this far)
-            array = target._array
-            if simple_leaves and gradient.shape != array.shape and gradient.dtype is array.dtype:
-                gradient = fit(gradient, array.shape, array.dtype)
-            if not simple_leaves or gradient.dtype is not array.dtype:
-                sweep = sweep or adopt(node, heap, waiting, leaves, owned, executed)
-                sweep.deliver_leaf(target, gradient, gradient is not cotangent)
-            elif target not in leaves:
-                leaves[target] = gradient
-                if gradient is not cotangent and not record and (gradient.base is None or is_own(gradient)):
-                    owned[target] = gradient
+            if not target.order:
+                sweep.deliver_leaf(target, gradient, gradient is not cotangent or plan.blocked)
+            elif gradient.shape == target.shape and gradient.dtype is target.dtype and target not in waiting:
+                waiting[target] = gradient
+                heappush(heap, (-target.order, target))
             else:
-                leaves[target] = owned[target] = leaves[target] + gradient
-
-
-def adopt(
-    node: Any,
-    heap: list[Any],
-    waiting: dict[Any, Any],
-    leaves: dict[Any, Any],
-    owned: dict[Any, Any],
-    executed: list[Any],
-) -> Sweep:
-    """A sweep that goes on where an ordinary pass has got to, at this node."""
-    sweep = Sweep([(executed[0] if executed else node, 0)])
-    sweep.heap, sweep.cotangents, sweep.leaves, sweep.owned, sweep.executed = heap, waiting, leaves, owned, executed
-    return sweep
+                sweep.deliver(target, slot, gradient)
+        gradient = None  # a large cotangent that has but one name may be written over
 
 
 _running: ContextVar[Any] = ContextVar("pullback_sweep", default=None)
@@ -542,9 +462,7 @@ def sweep_back(sweep: Sweep, cotangents: list[Any]) -> dict[Any, Any]:
             sweep.switched = True
             set_mode(mode.replace(grad=sweep.record, inference=False, safe=IN_RULES if mode.safe else 0))
         if mode.dispatch and not sweep.record:
-            from ..dispatch import run_on_tensors
-
-            return run_on_tensors(sweep, cotangents)
+            return seams.run_on_tensors(sweep, cotangents)
         return sweep.run(cotangents)
     finally:
         list(restoring)  # one call into C: Ctrl-C cannot come between

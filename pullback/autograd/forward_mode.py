@@ -25,6 +25,7 @@ from .fit import fit_tensor
 from .grad_mode import enable_grad
 from .mode import NO_GRAD, RECORD, Mode, current_mode, set_mode
 from .op import Op, _rule_names, conjugate
+from .recording import value_of
 from .roots import grad
 from .safe_mode import rules_running
 
@@ -200,27 +201,11 @@ def _shaped(tangent: Tensor, out: Tensor) -> Tensor:
 
 def _named_values(names: tuple, op: Op, primals: tuple, params: dict, outs: tuple) -> list:
     """What a rule's parameter names stand for."""
-    values: list[Any] = []
-    for name in names:
-        if name in op.inputs:
-            values.append(primals[op.inputs.index(name)])
-        elif name == "out":
-            values.append(outs[0])
-        elif name == "outs":
-            values.append(outs)
-        elif name == "extras":
-            values.append(outs[op.extras_from :])
-        elif name == "arrays":
-            values.append(primals)
-        elif name == "shapes":
-            values.append(tuple(tape.shape_of(value) for value in primals))
-        elif name == "dtypes":
-            values.append(tuple(getattr(getattr(value, "_array", value), "dtype", None) for value in primals))
-        elif name.endswith("_shape") and name[:-6] in op.inputs:
-            values.append(tape.shape_of(primals[op.inputs.index(name[:-6])]))
-        else:
-            values.append(params[name])
-    return values
+    codes = [op.save_code(name) for name in names]
+    return [
+        params[name] if code is None else value_of(code, op, primals, outs)
+        for name, code in zip(names, codes, strict=True)
+    ]
 
 
 def _sum(terms: list) -> Any:
@@ -478,6 +463,3 @@ def tangents_of(tensor: Tensor) -> dict[int, Tensor] | None:
                 set_tangent(tensor, level, _part_of(tangent, view))
             tensor._tangents_moved = moved
     return tensor._tangent
-
-
-general.apply_dual = apply_dual

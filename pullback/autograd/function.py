@@ -22,17 +22,21 @@ from .function_outputs import connect_outputs
 from .general import show_new_node
 from .grad_mode import no_grad
 from .mode import current_mode
-from .node import FREED, Node, NodeType
-from .op import Plan
+from .node import FREED, Node, NodeType, fill
+from .op import Call, Plan
+from .recording import kept
 from .saved import SECOND_TIME, RawSaved, SavedTensor, describe_write, packed_output
-from .tape import kept, wrap
+from .tape import wrap
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
 
+NO_RULE = Call(-1, None, ())
+
+
 def plan_without_rules(frees: bool = False) -> Plan:
     """The plan of nodes with a `run` of their own instead of rules; it is given None where no gradient came."""
-    plan = Plan((), (), False, (None, ()), ())
+    plan = Plan((), (), False, NO_RULE, ())
     plan.undefined_allowed = True
     plan.frees = frees
     return plan
@@ -108,7 +112,6 @@ class CustomNode(Node, FunctionCtx):
 
     forward_class: type[Function]
     is_tensor_input: tuple[bool, ...]
-    general: bool = True
     not_filled: frozenset[Any] = frozenset()  # outputs whose missing cotangent stays None
     _materialize_non_diff_grads: bool = True
     # Ids of outputs without gradient, while forward mode asks.
@@ -116,7 +119,7 @@ class CustomNode(Node, FunctionCtx):
     _is_pure_view: bool = False
 
     def __init__(self) -> None:
-        self.prepare((), (), None, _PLAN, None, None)
+        fill(self, _PLAN, (), None, (), None, None, None, None, True)
         self.to_save: tuple[Any, ...] = ()
         self.dirty_tensors: tuple[Any, ...] = ()
         self.non_differentiable: tuple[Any, ...] = ()

@@ -14,7 +14,8 @@ from ..tensor import Tensor
 from . import writes
 from .grad_mode import no_grad
 from .mode import current_mode
-from .tape import edges_of, wrap
+from .recording import edges_of
+from .tape import wrap
 
 if TYPE_CHECKING:
     from .function import CustomNode

@@ -11,6 +11,7 @@ from typing import Any
 
 from numpy import ndarray
 
+from .. import seams
 from ..arrays.batched import Batched, params_level
 from ..quiet import quiet
 from ..tensor import Tensor
@@ -55,7 +56,7 @@ def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> A
     for value in inputs:
         if isinstance(value, Tensor):
             if value._view is not None:
-                look_at_base(value)
+                seams.look_at_base(value)
                 views.refresh(value)
             value = value._array
         if type(value) is Batched and value.level > level:
@@ -75,7 +76,11 @@ def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> A
         arrays.append(array)
         bit += bit
     inputs = tuple(given)
-    out = _run(apply_batched, op, arrays, params, level, held) if level else _run(op.forward, *arrays, **(params or {}))
+    out = (
+        _run(seams.apply_batched, op, arrays, params, level, held)
+        if level
+        else _run(op.forward, *arrays, **(params or {}))
+    )
     mask = mask & op.differentiable_inputs if mode.grad else 0
     if op.outputs != 1:
         return tape.finish_many(op, inputs, params, out, mask)
@@ -87,7 +92,7 @@ def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> A
     return result
 
 
-def _run(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _run(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     try:
         return function(*args, **kwargs)
     except (RuntimeWarning, FloatingPointError):  # as in `tape.apply`
@@ -100,7 +105,7 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
     if mode.dual_level or mode.batch_level:
         dual, batch = top_levels(inputs, params, min(below, mode.dual_level + 1))
         if dual > batch:
-            return apply_dual(op, inputs, params, mode, dual)
+            return seams.apply_dual(op, inputs, params, mode, dual)
         if batch:
             inputs = lifted(inputs, batch)
     if op.view:
@@ -114,12 +119,10 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
         packed = pack_inputs(op.plan(mask, len(inputs)), inputs, mode.saved_hooks[-1])
     several = op.outputs != 1
     if mode.dispatch and not batch:
-        from ..dispatch import run_by_modes
-
-        results = run_by_modes(op, inputs, params, mode)
+        results = seams.run_by_modes(op, inputs, params, mode)
     else:
         arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
-        out = _run(apply_batched, op, arrays, params) if batch else _run(op.forward, *arrays, **(params or {}))
+        out = _run(seams.apply_batched, op, arrays, params) if batch else _run(op.forward, *arrays, **(params or {}))
         results = tuple(tape.wrap(part) for part in (out if several else (out,)))
     for number, result in enumerate(results):
         if op.view:
@@ -132,9 +135,7 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
     if mask:
         _record(op, inputs, params, mask, results, packed, mode)
     if mode.anomaly is not None:
-        from .anomaly_mode import check_forward
-
-        check_forward(op.name, inputs, results, mode.anomaly)
+        seams.check_forward(op.name, inputs, results, mode.anomaly)
     return results if several else results[0]
 
 
@@ -179,12 +180,10 @@ def top_levels(inputs: tuple[Any, ...], params: dict[Any, Any] | None, below: fl
         array = value
         if isinstance(value, Tensor):
             if value._view is not None:
-                look_at_base(value)
+                seams.look_at_base(value)
             array = value._array
             if value._view is not None and value._view.base._tangent is not None:
-                from .forward_mode import tangents_of
-
-                tangents_of(value)
+                seams.tangents_of(value)
             if value._tangent is not None:
                 for level in value._tangent:
                     if dual < level < below:
@@ -192,20 +191,6 @@ def top_levels(inputs: tuple[Any, ...], params: dict[Any, Any] | None, below: fl
         if type(array) is Batched and array.level > batch:
             batch = array.level
     return dual, batch
-
-
-def apply_dual(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mode: Mode, level: int) -> Any:
-    """The function of that name in `forward_mode.py`, which puts itself here when it is imported."""
-    from . import forward_mode
-
-    return forward_mode.apply_dual(op, inputs, params, mode, level)
-
-
-def look_at_base(tensor: Tensor) -> None:
-    """The function of that name in `arrays/own_memory.py`, which puts itself here when it is imported."""
-    from ..arrays import own_memory
-
-    own_memory.look_at_base(tensor)
 
 
 def lifted(inputs: tuple[Any, ...], level: int) -> tuple[Any, ...]:
@@ -222,22 +207,8 @@ def payload_of(value: Tensor, level: int) -> Any:
     """What a batch of a level holds of a tensor: the tensor, if an outer tape or level follows it, else its array."""
     tangents = value._tangent
     if tangents is not None and any(number >= level for number in tangents):
-        from .forward_mode import below_level
-
-        value = below_level(value, level)
+        value = seams.below_level(value, level)
     if value.requires_grad or value._tangent is not None:
         return value
     array = value._array
     return array if type(array) is ndarray else value.memory()
-
-
-def apply_batched(
-    op: Op, arrays: Any, params: dict[Any, Any] | None, level: int | None = None, held: int | None = None
-) -> Any:
-    """The function of that name in `arrays/batching_rules.py`, which puts itself here when it is imported."""
-    from ..arrays import batching_rules
-
-    return batching_rules.apply_batched(op, arrays, params, level, held)
-
-
-tape.apply_special = apply_special

@@ -105,8 +105,17 @@ def retain(sweep: Any, tensor: Tensor, gradient: Any) -> None:
         tensor._grad = wrap(tensor._grad._array + value._array)
 
 
-def run_pre_hooks(sweep: Any, hooks: NodeHooks, parts: list[Any]) -> list[Any]:
+def run_pre_hooks(sweep: Any, node: Node, cotangent: Any) -> Any:
     """Let the hooks of a node see, and replace, what arrives there."""
+    assert node.hooks is not None
+    if not node.hooks.pre:
+        return cotangent
+    parts = call_pre_hooks(sweep, node.hooks, list(cotangent) if node.outputs is not None else [cotangent])
+    return parts if node.outputs is not None else parts[0]
+
+
+def call_pre_hooks(sweep: Any, hooks: NodeHooks, parts: list[Any]) -> list[Any]:
+    """What the pre-hooks of a node or leaf make of its cotangents."""
     for hook in list(hooks.pre.values()):
         given = tuple(_tensor(part) for part in parts)
         result = called(sweep, hook, given)
@@ -119,7 +128,7 @@ def run_leaf_hooks(sweep: Any, hooks: NodeHooks, gradient: Any) -> Any:
     """Tensor hooks and node pre-hooks of a leaf."""
     gradient = run_tensor_hooks(sweep, hooks.tensor_hooks.get(0), gradient)
     if hooks.pre and sweep.accumulating:  # `grad` takes the gradient away before the leaf's own node would run
-        gradient = run_pre_hooks(sweep, hooks, [gradient])[0]
+        gradient = call_pre_hooks(sweep, hooks, [gradient])[0]
     return gradient
 
 

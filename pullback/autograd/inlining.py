@@ -15,7 +15,7 @@ from numpy import ndarray
 from ..constants import FLOAT32, FLOAT64, number, ones
 from ..kernels.products import FEW
 from .forms import Form, Known
-from .op import passed_on
+from .op import Call, passed_on
 
 NAMES: dict[str, Any] = {
     "empty": np.empty, "float32": FLOAT32, "float64": FLOAT64, "multiply": np.multiply, "one_float32": number(1.0, FLOAT32),
@@ -35,10 +35,10 @@ class Inlined(NamedTuple):
     names: tuple[tuple[str, Any], ...] = ()  # what else it refers to, besides NAMES
 
 
-def inlined(form: Form, position: int, call: tuple[Any, ...]) -> Inlined | None:
+def inlined(form: Form, position: int, call: Call) -> Inlined | None:
     """A rule of the step at this position, whose cotangent is a known array; None if the rule has to be called."""
     plan, edges, cotangent, _, saved = form.steps[position]
-    place, rule, _, sources = call
+    place, rule, sources = call
     op = plan.op
     assert cotangent is not None
     if rule is passed_on:

@@ -17,36 +17,64 @@ from ..kernels.threads import parallel_tasks
 from .tape import LARGE, by_blocks
 
 
-def run_by_blocks(
-    rule: Any, cotangent: Any, values: Any, sources: tuple[Any, ...], params: dict[Any, Any] | None, last: bool
-) -> Any:
+def run_by_blocks(call: Any, cotangent: Any, values: Any, params: dict[Any, Any] | None, spare: bool) -> Any:
     """An elementwise rule on large arrays, in blocks that fit the cache and on all threads.
 
-    The last rule of a node writes over the cotangent, if that is known to nobody else.
+    It writes over a cotangent that nobody else needs.
     """
-    given = [values[s] if type(s) is int else params[s] for s in sources]  # type: ignore[index]
+    given = call.arguments(values, params)
     if any(type(value) is not ndarray and not isinstance(value, (int, float, complex, generic)) for value in given):
-        gradient = rule(cotangent, *given)
+        gradient = call.rule(cotangent, *given)
         return gradient.copy() if gradient is cotangent else gradient
-    into = cotangent if last and getrefcount(cotangent) <= REFS and is_own(cotangent) else None
-    return by_blocks(rule, cotangent, *given, into=into)
+    return by_blocks(call.rule, cotangent, *given, into=cotangent if spare else None)
 
 
 def run_side_by_side(node: Any, cotangent: Any, values: Any, reach: set[Any] | None) -> list[Any]:
     """What the rules of a node send to each input: two products of matrices, say, on a thread each if that pays."""
-    edges, params = node.edges, node.params
-    calls = [call for call in node.plan.calls if reach is None or edges[call[0]] in reach]
-    results: list[Any] = [None] * len(edges)
+    calls = [call for call in node.plan.calls if reach is None or node.edges[call.position] in reach]
+    return call_side_by_side(node.plan, calls, cotangent, values, node.params)
 
-    def run(position: int, rule: Any, _: Any, sources: tuple[Any, ...]) -> None:
-        results[position] = rule(cotangent, *[values[s] if type(s) is int else params[s] for s in sources])
+
+def call_side_by_side(plan: Any, calls: Any, cotangent: Any, values: Any, params: Any) -> list[Any]:
+    """The results of some rules of a plan, aligned with its inputs."""
+    results: list[Any] = [None] * len(plan.needs)
+
+    def run(call: Any) -> None:
+        results[call.position] = call.run(cotangent, values, params)
 
     if type(cotangent) is ndarray and are_worth_a_thread(cotangent, *[v for v in values if type(v) is ndarray]):
-        parallel_tasks(run, calls, products=True)
+        parallel_tasks(run, [(call,) for call in calls], products=True)
     else:
         for call in calls:
-            run(*call)
+            run(call)
     return results
+
+
+def pull_by_blocks(plan: Any) -> Any:
+    """`plan.pull` of elementwise rules on large arrays. The last writes over the cotangent, if nobody else knows that."""
+    calls = plan.calls
+    last = calls[-1]
+
+    def pull(cotangent: Any, values: Any, params: Any) -> list[Any]:
+        results: list[Any] = [None] * len(plan.needs)
+        for call in calls:
+            if type(cotangent) is ndarray:
+                spare = call is last and getrefcount(cotangent) <= REFS and is_own(cotangent)
+                results[call.position] = run_by_blocks(call, cotangent, values, params, spare)
+            else:
+                results[call.position] = call.run(cotangent, values, params)
+        return results
+
+    return pull
+
+
+def pull_side_by_side(plan: Any) -> Any:
+    """`plan.pull` of rules that take long, such as two products of matrices: on a thread each, if that pays."""
+
+    def pull(cotangent: Any, values: Any, params: Any) -> list[Any]:
+        return call_side_by_side(plan, plan.calls, cotangent, values, params)
+
+    return pull
 
 
 def _references(value: object) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..ops import matmul, shape
 from ..tensor import Tensor
-from .node import FREED, Node
+from .node import FREED, Node, fill
 from .tape import wrap
 
 
@@ -47,8 +47,8 @@ def _product_of_rows(node: Any) -> Any:
     """A new node for the product of all rows as one matrix, of which the given node becomes a view."""
     is_row, biased = len(node.shape) == 1, node.op is matmul.linear_layer
     shape_of_rows = (prod(node.shape[:-1]), node.shape[-1])
-    rows = Node().prepare(node.edges, node.saved, node.params, node.plan, shape_of_rows, node.dtype)
-    rows.order, rows.slots = node.order - 0.25, node.slots
+    rows = fill(Node(), node.plan, node.edges, node.slots, node.saved, None, node.params, shape_of_rows, node.dtype)
+    rows.order = node.order - 0.25
     if node.edges[0] is not None:
         x_shape = _shape_at(node, 0)
         flattened = (prod(x_shape[:-1]), x_shape[-1])
@@ -94,8 +94,8 @@ def _make_product(node: Any) -> None:
 def _insert(node: Any, place: int, op: Any, params: Any, made_shape: tuple[int, ...], saved: tuple[Any, ...]) -> None:
     """Put a node between the product and what an edge leads to."""
     edges, slots = list(node.edges), list(node.slots or (0,) * len(node.edges))
-    made = Node().prepare((edges[place],), saved, params, op.plan(1, 1, node.dtype.kind == "c"), made_shape, node.dtype)
-    made.slots = (slots[place],) if slots[place] else None
+    number, plan = (slots[place],) if slots[place] else None, op.plan(1, 1, node.dtype.kind == "c")
+    made = fill(Node(), plan, (edges[place],), number, saved, None, params, made_shape, node.dtype)
     made.order = node.order - 0.5 + 0.125 * place  # between all that came before and the layer
     edges[place], slots[place] = made, 0
     node.edges, node.slots = tuple(edges), tuple(slots) if any(slots) else None

@@ -73,7 +73,9 @@ class Node(metaclass=NodeType):
     """One recorded operation. Subclasses, one for each kind of operation, carry the operation as `op`."""
 
     # What every node has are slots, set by whoever makes one; the rest has defaults and is rarely set.
-    __slots__ = ("edges", "saved", "arrays", "plan", "order", "shape", "dtype", "__dict__", "__weakref__")
+    __slots__ = (
+        "edges", "slots", "saved", "arrays", "params", "plan", "order", "shape", "dtype", "general", "__dict__", "__weakref__",
+    )  # fmt: skip
 
     edges: tuple[Any, ...]  # for each input: a Node, the Anchor of a leaf, or None where no gradient is wanted
     saved: tuple[Any, ...]  # what the rules need: tensors, output arrays, shapes
@@ -82,38 +84,16 @@ class Node(metaclass=NodeType):
     order: int  # larger than that of everything it was computed from
     shape: Any  # of the output, and so of the cotangent; None for operations with several
     dtype: Any
+    slots: tuple[Any, ...] | None  # output numbers the edges point to; None when all are 0
+    params: Any
+    general: bool  # hooks or several outputs: not for the engine's short path
 
     is_node: bool = True
     full_name: str | None = None  # where torch shows more than the class: 'torch::autograd::CopySlices'
-    slots: tuple[Any, ...] | None = None  # output numbers the edges point to; None when all are 0
-    params: Any = None
     outputs: Any = None  # (shape, dtype) of every output, for operations with several
     hooks: NodeHooks | None = None
     output_storages: Any = None  # {output number: Storage} of saved outputs that others can write
-    general: bool = False  # hooks, several outputs or a joint rule: not for the engine's short path
     notes: dict[Any, Any] | None = None  # metadata, forward traceback in anomaly mode
-
-    def prepare(
-        self,
-        edges: tuple[Any, ...],
-        saved: tuple[Any, ...],
-        params: Any,
-        plan: Any,
-        shape: tuple[Any, ...] | None,
-        dtype: Any,
-    ) -> Any:
-        """Fill in a new node. (There is no `__init__`: making nodes without one is faster.)"""
-        self.edges = edges
-        self.saved = saved
-        self.arrays = None
-        self.params = params
-        self.plan = plan
-        self.order = next_order()
-        self.shape = shape
-        self.dtype = dtype
-        if plan.joint is not None:
-            self.general = True
-        return self
 
     @property
     def op(self) -> Any:
@@ -207,6 +187,32 @@ class Node(metaclass=NodeType):
 
     def __repr__(self) -> str:
         return f"<{type(self.shown()).__name__} object at {id(self):#x}>"
+
+
+def fill(
+    node: Any,
+    plan: Any,
+    edges: tuple[Any, ...],
+    slots: tuple[Any, ...] | None,
+    saved: tuple[Any, ...],
+    arrays: tuple[Any, ...] | None,
+    params: Any,
+    shape: tuple[Any, ...] | None,
+    dtype: Any,
+    general: bool = False,
+) -> Any:
+    """Fill in a new node: all come by here. (Nodes have no `__init__`: they are made faster without one.)"""
+    node.plan = plan
+    node.edges = edges
+    node.slots = slots
+    node.saved = saved
+    node.arrays = arrays
+    node.params = params
+    node.shape = shape
+    node.dtype = dtype
+    node.general = general
+    node.order = next_order()
+    return node
 
 
 def node_class(name: str, op: Any) -> type[Node]:

@@ -8,8 +8,9 @@ name that is none of these fails at import. Calling an Op works on ndarrays, on 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -17,17 +18,16 @@ from numpy import ndarray
 from ..dtypes import kind_of
 from ..kernels.order import ordered
 from .node import Node, node_class
+from .pulling import puller
+from .recording import recorder
 
-# Numbers for what most operations save (`Plan.saves`): `tape.py` has a line for each.
-_SAVINGS: dict[tuple[Any, ...], int] = {(): 0, (0,): 1, (1,): 2, (1, 0): 3, (-1,): 4, (("shape", 0),): 5, (0, -1): 6}
-
-
-NOTHING, TWO, CALLED, BLOCKED, JOINT = -1, -2, -3, -4, -5  # see `Plan.calls` and `Plan.steps`
 # After how many walks a pass is looked at, to be written out (`Plan.next_look`): that takes as long as some hundred walks.
 FIRST_LOOK = 128
 # Of more nodes than LONG, a part that repeats is written as a loop. Its code is short, so these passes are looked at after
 # 2**SOONER times fewer walks.
 LONG, SOONER = 256, 6
+LARGE = 5 << 14  # elements from which elementwise operations may run block by block (`kernels.large.SMALL_BYTES`)
+LARGE_FACTOR = 1 << 14  # elements of a factor from which two products may run side by side
 _dispatching: dict[type[Any], bool] = {}
 
 
@@ -44,58 +44,46 @@ def passed_on(g: Any) -> Any:
     return g
 
 
-class Sources(tuple):
-    """Where the arguments of a rule come from, with a function that gets them and calls the rule."""
+class Call(NamedTuple):
+    """A rule of a plan and where its arguments come from: the one binding of what rules name to values."""
 
-    call: Callable[[Any, Any, Any], Any]
+    position: int  # of the input whose gradient the rule gives
+    rule: Any  # a function of the cotangent and these arguments
+    sources: tuple[Any, ...]  # positions in `Plan.saves`, or names of parameters
 
+    def arguments(self, values: Any, params: Any, needs: Any = None) -> list[Any]:
+        """What the rule gets besides the cotangent."""
+        return [values[s] if type(s) is int else needs if s == "needs" else params[s] for s in self.sources]
 
-def _sources_and_call(rule: Callable, sources: tuple) -> Sources:
-    kinds = tuple(map(type, sources))
-    call: Callable[[Any, Any, Any], Any]
-    if kinds == (int, str):
-        first, second = sources
-        call = lambda g, values, params: rule(g, values[first], params[second])
-    elif kinds == (int, str, str):
-        first, second, third = sources
-        call = lambda g, values, params: rule(g, values[first], params[second], params[third])
-    elif kinds == (str,):
-        (first,) = sources
-        call = lambda g, values, params: rule(g, params[first])
-    else:
-        call = lambda g, values, params: rule(
-            g, *[values[source] if type(source) is int else params[source] for source in sources]
-        )
-    answer = Sources(sources)
-    answer.call = call
-    return answer
+    def run(self, cotangent: Any, values: Any, params: Any) -> Any:
+        """The gradient that the rule makes of a cotangent."""
+        return self.rule(cotangent, *self.arguments(values, params))
 
 
 class Plan:
     """For one combination of inputs that need gradients: what to save, and which rule gets which of it."""
 
     __slots__ = (
-        "saves", "calls", "steps", "wanted", "keeps_output", "joint", "needs", "undefined_allowed", "frees", "saving",
-        "blocked", "places", "op", "programs", "walks", "next_look", "last_form",
+        "saves", "calls", "joint", "wanted", "needs", "keeps_output", "undefined_allowed", "frees", "record", "pull", "narrower",
+        "together", "blocked", "places", "op", "programs", "walks", "next_look", "last_form",
     )  # fmt: skip
 
     def __init__(
-        self, saves: tuple[Any, ...], calls: tuple[Any, ...], keeps_output: bool, joint: Any, needs: tuple[bool, ...]
+        self,
+        saves: tuple[Any, ...],
+        calls: tuple[Call, ...],
+        keeps_output: bool,
+        joint: Call | None,
+        needs: tuple[bool, ...],
     ) -> None:
         # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
         self.saves: tuple[Any, ...] = saves
-        # (input number, rule, source, sources): a source is a position in `saves` or a parameter's name; `source` is the
-        # position if there is just one, NOTHING, or TWO positions; in all other cases the rule is CALLED by `sources.call`
-        self.calls: tuple[Any, ...] = calls
+        self.calls: tuple[Call, ...] = calls  # one for each input that needs a gradient and has a rule of its own
         self.keeps_output: bool = keeps_output
-        self.joint: Any = joint  # (rule, sources) of a rule shared by all inputs, else None
-        # what the engine goes through: the calls; BLOCKED where rules are elementwise, on arrays so large that they run
-        # block by block; each input that wants its share in the results of a JOINT rule, or of rules that run side by side
-        self.steps: tuple[Any, ...] = calls or tuple(
-            [(i, None, JOINT, ()) for i, needed in enumerate(needs) if needed and joint]
-        )
+        self.joint: Call | None = joint  # a rule for all inputs together
         self.needs: tuple[bool, ...] = needs
         self.wanted: tuple[int, ...] = tuple([position for position, needed in enumerate(needs) if needed])
+        self.together: bool = False  # rules take long: each on a thread of its own
         self.places: bool = False  # the rule puts its cotangent at an `index` of zeros
         self.blocked: bool = False
         self.op: Any = None  # whose plan it is
@@ -105,10 +93,38 @@ class Plan:
         self.walks: int = 0
         self.next_look: int = FIRST_LOOK
         self.last_form: Any = None
-        # the number of the commonest `saves`, else None
-        self.saving: Any = _SAVINGS.get(saves) if joint is None else None
+        # the node of one application: (out, dtype, params, *inputs, *arrays) -> Node (recording.py)
+        self.record: Any = None
+        # what goes along each edge: (cotangent, saved values, params) -> gradients (pulling.py)
+        self.pull: Any = None
+        self.narrower: dict[tuple[bool, ...], Plan] = {}  # for passes that leave some of the inputs out
         # more than shapes is kept
         self.frees: bool = any(type(code) is int or code in ("arrays", "outs", "extras") for code in saves)
+
+    def towards(self, edges: tuple[Any, ...], reach: set[Any]) -> Plan:
+        """The plan for a pass that only goes where it leads to what is asked for."""
+        needs = tuple([needed and target in reach for needed, target in zip(self.needs, edges)])
+        if needs == self.needs:
+            return self
+        plan = self.narrower.get(needs)
+        if plan is None:
+            plan = self.narrower[needs] = copy(self)
+            plan.needs, plan.calls = needs, tuple([call for call in self.calls if needs[call.position]])
+            plan.pull = puller(plan)
+        return plan
+
+    def has_rule(self, position: int) -> bool:
+        """Whether a rule gives the gradient of an input."""
+        return self.joint is not None and self.needs[position] or any(call.position == position for call in self.calls)
+
+    def leads(self, node: Node) -> list[Any]:
+        """Where a node sends cotangents: of `x * x`, one edge has the rule for both."""
+        return [edge for position, edge in enumerate(node.edges) if self.has_rule(position)]
+
+    def engine_calls(self) -> tuple[Call, ...]:
+        """The calls as an ordinary pass makes them: some operations have rules for the engine alone."""
+        own, inputs = self.op.engine_rules, self.op.inputs
+        return tuple([call._replace(rule=own[inputs[call.position]]) for call in self.calls]) if own else self.calls
 
 
 class Op:
@@ -149,6 +165,10 @@ class Op:
         several = kind in ("elementwise", "elementwise_pull") and len(inputs) > 1
         at_liberty = several and not hasattr(forward, "is_ordered")
         self.forward: Callable[..., Any] = ordered(forward) if at_liberty else forward
+        # of two operands the first alone can make a difference to the order: the tape looks at it, and calls `swift`
+        self.arranges: bool = len(inputs) == 2 and hasattr(self.forward, "is_ordered")
+        bare = getattr(self.forward, "__wrapped__", forward)
+        self.swift: Callable[..., Any] = bare if self.arranges else self.forward
         self.inputs: tuple[str, ...] = inputs
         self.rules: dict[str, Callable[..., Any] | None] = rules
         self.real_rules: Any = real_rules or rules  # the same without complex conjugates: for real results
@@ -161,14 +181,11 @@ class Op:
         self.view: bool = view  # the result shares memory with the first input
         self.outputs: int = outputs  # 1, or 0 for "a tuple of outputs"
         self.variadic: bool = variadic
-        self.blocked: bool = kind in ("elementwise", "elementwise_pull")  # large operands may be cut into blocks
+        self.cut_from(LARGE if kind in ("elementwise", "elementwise_pull") else 0)
         self.side_by_side: bool = False  # rules take long: on large operands each gets a thread of its own
         self.keeps_params: bool = keeps_params  # a parameter is what torch saves as a tensor (an index), and so frees
-        # Plans are made when first needed. For real results of one and of two inputs they are kept where recording
-        # finds them at once: by the set of inputs that need gradients.
+        # Plans are made when first needed.
         self.plans: dict[Any, Plan] = {}
-        self.first_plan: Plan | None = None
-        self.pair_plans: list[Plan | None] = [None] * 4
         self.always_differentiable: bool = (
             joint is not None or variadic or all(rules.get(name) is not None for name in inputs)
         )
@@ -184,17 +201,18 @@ class Op:
             if self.always_differentiable
             else sum(1 << position for position, name in enumerate(inputs) if rules.get(name) is not None)
         )
-        # one input, one output, and always a gradient: what the tape's short path for one tensor takes
-        self.single: bool = len(inputs) == 1 == outputs and not view and not variadic and self.always_differentiable
-        # the same of two inputs: products and functions of elements, which the tape gives a function of their own
-        self.double: bool = (
-            len(inputs) == 2 and outputs == 1 and not view and not variadic and self.always_differentiable
-            and kind in ("bilinear", "elementwise", "elementwise_pull")
-        )  # fmt: skip
-        self.pair: Callable[[Any, Any], Any] | None = None
+        self.plain: bool = outputs == 1 and not view and not variadic and len(inputs) < 6
+        # the plans of real results that are not large, by the set of inputs that require grad
+        self.ready: list[Plan | None] = [None] * (1 << min(len(inputs), 5))
         for rule in (*rules.values(), joint):
             if rule is not None:
                 self._check_names(rule)
+
+    def cut_from(self, size: int, forward: bool = True, rules: bool = True) -> None:
+        """Cut operands of so many elements or more into blocks (0: never), in the forward function and in the rules."""
+        self.divisible: int = size
+        self.spreads: bool = forward and size > 0
+        self.blocked: bool = rules and size > 0
 
     @cached_property
     def node_type(self) -> type[Node]:
@@ -234,21 +252,20 @@ class Op:
             plan = self.plans[key] = self._make_plan(mask, count, self.rules if complex_ else self.real_rules)
             if large and self.blocked and all(type(code) is int for code in plan.saves):
                 plan.blocked = True
-                plan.steps = tuple([(i, rule, BLOCKED, sources) for i, rule, _, sources in plan.calls])
             plan.op = self
-            if self.engine_rules:
-                plan.steps = tuple([
-                    (i, rule, source, _sources_and_call(rule, sources))
-                    for i, _, source, sources in plan.calls
-                    for rule in (self.engine_rules[self.inputs[i]],)
-                ])  # fmt: skip
-            if large and self.side_by_side and len(plan.calls) > 1:
-                plan.steps = tuple([(call[0], None, JOINT, ()) for call in plan.calls])
-            if not complex_ and not large and not self.variadic:
-                if count == 1:
-                    self.first_plan = plan
-                elif count == 2:
-                    self.pair_plans[mask] = plan
+            plan.together = large and self.side_by_side and len(plan.calls) > 1
+            plan.record, plan.pull = recorder(plan, count), puller(plan)
+        return plan
+
+    def plan_for(self, mask: int, count: int, out: Any, large: bool = False) -> Plan | None:
+        """The plan for a result whose inputs in `mask` require grad; None if it cannot carry a gradient."""
+        letter = out.dtype.kind
+        wanted = mask & self.differentiable_inputs
+        if letter not in "fcV" or not wanted:  # integers; 'V' is bfloat16
+            return None
+        plan = self.plan(wanted, count, letter == "c", large)
+        if letter == "f" and not large and mask < len(self.ready) and not self.variadic:
+            self.ready[mask] = plan
         return plan
 
     def _make_plan(self, mask: int, count: int, rules: dict) -> Plan:
@@ -268,16 +285,15 @@ class Op:
             return tuple(sources)
 
         if self.joint is not None:
-            joint = (self.joint, sources_of(self.joint))
-            calls: tuple = ()
+            joint = Call(-1, self.joint, sources_of(self.joint))
+            calls: tuple[Call, ...] = ()
         else:
             joint = None
             made = []
             for i, name in enumerate(self.inputs[:count]):
                 rule = rules.get(name)
                 if needs[i] and rule is not None:
-                    sources = sources_of(self.rules[name] or rule)
-                    made.append((i, rule, _summary(sources), _sources_and_call(rule, sources)))
+                    made.append(Call(i, rule, sources_of(self.rules[name] or rule)))
             calls = tuple(made)
         keeps_output = any(type(code) is int and code < 0 or code in ("outs", "extras") for code in saves)
         plan = Plan(tuple(saves), calls, keeps_output, joint, needs)
@@ -307,13 +323,6 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
-
-
-def _summary(sources: tuple) -> int:
-    """What a rule asks for besides the cotangent: up to two saved values, or more than that."""
-    if len(sources) > 2 or not all(type(source) is int for source in sources):
-        return CALLED
-    return NOTHING if not sources else sources[0] if len(sources) == 1 else TWO
 
 
 def _rule_names(rule: Callable) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from numpy import ndarray
 from ..arrays.mostly_zeros import Picked
 from ..kernels.memory import is_own
 from ..quiet import restore, silence, warning_settings
-from ..tensor import Tensor, new_object
+from ..tensor import wrap
 from .accumulate import DONE, lock
 from .cotangents import add_part, run_joint
 from .engine import free
@@ -30,7 +30,7 @@ from .inlining import NAMES as INLINED_NAMES
 from .inlining import Inlined, inlined, known_target, summed_over_rows
 from .large_cotangents import sum_by_blocks
 from .node import FREED, Node
-from .op import JOINT, NOTHING, passed_on
+from .op import Call, passed_on
 from .tape import LARGE
 
 empty: Any = np.empty
@@ -63,8 +63,8 @@ def source(form: Form) -> tuple[str, dict[str, Any]]:
 
 
 NAMES: dict[str, Any] = {
-    "DONE": DONE, "FREED": FREED, "Tensor": Tensor, "add_part": add_part, "fit": fit_array, "fitted": fitted, "free": free,
-    "given_up": given_up, "is_own": is_own, "lock": lock, "ndarray": ndarray, "new_object": new_object, "run_joint": run_joint,
+    "DONE": DONE, "FREED": FREED, "add_part": add_part, "fit": fit_array, "fitted": fitted, "free": free,
+    "given_up": given_up, "is_own": is_own, "lock": lock, "ndarray": ndarray, "wrap": wrap, "run_joint": run_joint,
     "restore": restore, "silence": silence, "sum_by_blocks": sum_by_blocks, "warning_settings": warning_settings,
     "__name__": __name__, **INLINED_NAMES,
 }  # fmt: skip
@@ -296,23 +296,24 @@ class _Writer:
     def run_node(self, number: int) -> None:
         """The rules of one node, and where what they give goes."""
         plan, edges, *_ = self.form.steps[number]
-        texts = [self.expression(number, call) for call in plan.steps]
+        calls = plan.engine_calls() or tuple([Call(i, None, ()) for i in plan.wanted])  # of a joint rule: its shares
+        texts = [self.expression(number, call) for call in calls]
         relied_on = {source for text in texts if text is not None for source in self.in_doubt(number, text)}
         if relied_on:
             self.known_values[number] = relied_on
             self.known_results.update(edge for edge in edges if edge is not None and edge < 0)
-        if any(call[2] == JOINT for call in plan.steps):
+        if plan.joint is not None or plan.together:
             self.calls_python = True
             self.write(f"shares = run_joint(n{number}, g{number}, n{number}.arrays, None)")
         elif plan.saves and (number in self.loop if relied_on else None in texts):  # the check names what it looks at
             self.unpack(number)
-        for call, text in zip(plan.steps, texts, strict=True):
-            edge = edges[call[0]]
+        for call, text in zip(calls, texts, strict=True):
+            edge = edges[call.position]
             assert edge is not None  # or the rule would not be in the plan
             if text is not None:
                 self.deliver_exactly(text, number, edge)
             elif edge >= 0 and self.has_parts(edge):
-                self.deliver_part(self.gradient(number, call), number, edge, call[0])
+                self.deliver_part(self.gradient(number, call), number, edge, call.position)
             elif plan.places:
                 self.place(self.gradient(number, call), number, edge)
                 self.exact.discard(edge)
@@ -320,11 +321,13 @@ class _Writer:
                 self.deliver(self.gradient(number, call), number, edge, becomes_exact=plan.op.gives_arrays)
         self.write(f"del g{number}")
 
-    def expression(self, number: int, call: tuple[Any, ...]) -> Inlined | None:
+    def expression(self, number: int, call: Call) -> Inlined | None:
         """A rule as an expression that gives exactly what its edge asks for; None if the rule has to be called."""
-        text = inlined(self.form, number, call) if number in self.exact and call[1] is not None else None
-        wanted = known_target(self.form, self.form.steps[number].edges[call[0]])
-        if text is None or wanted is None or self.form.steps[number].plan.places:
+        plan, edges, *_ = self.form.steps[number]
+        written = number in self.exact and plan.joint is None and not plan.together
+        text = inlined(self.form, number, call) if written else None
+        wanted = known_target(self.form, edges[call.position])
+        if text is None or wanted is None or plan.places:
             return None
         return text if text.result == wanted else summed_over_rows(text, wanted)
 
@@ -334,12 +337,12 @@ class _Writer:
         codes = {source: plan.saves[source] for source in text.sources.values()}
         return {s for s, code in codes.items() if type(code) is int or (edges[code[1]] or 0) < 0}
 
-    def gradient(self, number: int, call: tuple[Any, ...]) -> str:
+    def gradient(self, number: int, call: Call) -> str:
         """The call of a rule."""
-        position, rule, source, sources = call
-        if source == JOINT:
+        plan, (position, rule, sources) = self.form.steps[number].plan, call
+        if plan.joint is not None or plan.together:
             return f"shares[{position}]"
-        if source == NOTHING and rule is passed_on:
+        if rule is passed_on:
             return f"g{number}"
         self.calls_python = self.calls_python or hasattr(rule, "__code__")
         given = [f"v{number}_{s}" if type(s) is int else f"n{number}.params[{s!r}]" for s in sources]
@@ -479,10 +482,8 @@ class _Writer:
         ]
         self.write(f"if {' and '.join(simple) or 'True'}:")
         self.indent += "    "
-        for n in leaves:  # as `tape.wrap` does
-            self.write(f"t{n} = new_object(Tensor)")
-            self.write(f"t{n}._array, t{n}._requires_grad, t{n}._inference, t{n}._output_nr = l{n}, False, False, 0")
-            self.write(f"t{n}._node = t{n}._view = t{n}._storage = None")
+        for n in leaves:
+            self.write(f"t{n} = wrap(l{n})")
         self.write("if wanted is not None:")
         self.indent += "    "
         self.write(f"found = {{{''.join(f'a{n}: t{n}, ' for n in leaves)}}}")

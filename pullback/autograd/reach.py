@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 
-def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[Any]]:
-    """What lies on a path to the wanted targets: (everything a cotangent may be sent to, the nodes that must run)."""
+def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[Any], bool]:
+    """What lies on a path to the wanted targets: (what a cotangent may be sent to, nodes that run, whether that is all)."""
     seen: set = set()
     stack = [target for target, _ in roots]
     leaves_only = True
@@ -21,14 +21,14 @@ def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[
             if target is not None:
                 stack.append(target)
     if leaves_only:  # all that can be reached is wanted
-        return seen | wanted, seen
+        return seen | wanted, seen, True
     run: set = set()
     for node in sorted(seen, key=lambda node: node.order):
         for target in node.edges:
             if target is not None and (target in wanted or target in run):
                 run.add(node)
                 break
-    return run | wanted, run
+    return run | wanted, run, False
 
 
 def leads_to_hooks(node: Any) -> bool:

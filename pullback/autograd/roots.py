@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy import float32, ndarray
 
-from .. import tensor as _tensor  # type: ignore[no-redef]
 from ..dtypes import from_numpy_dtype
 from ..kernels.like import is_elsewhere
 from ..quiet import first_filter, usual_settings, warning_settings, warnings_are_dropped
@@ -425,6 +424,3 @@ def _calculate_shape(output: Any, grad: Tensor, is_grads_batched: bool) -> tuple
     """The shapes of an output and of its weight that have to agree."""
     shape = Size(metadata_of(*_edge_of(output))[0]) if isinstance(output, GradientEdge) else output.shape
     return shape, Size(grad.shape[1:]) if is_grads_batched else grad.shape
-
-
-_tensor._run_backward = backward_from

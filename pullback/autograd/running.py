@@ -12,7 +12,7 @@ from itertools import count
 from types import FrameType
 from typing import Any
 
-from .engine import Sweep, walk
+from .engine import Sweep, run_waiting
 from .grad_mode import is_multithreading_enabled
 from .graph import AccumulateGrad, accumulator_of
 from .node import Node
@@ -32,13 +32,13 @@ def _frame_of(*functions: Any) -> FrameType | None:
 
 def running_sweep() -> Sweep | None:
     """The backward pass that called us, None outside of one."""
-    frame = _frame_of(walk, Sweep.call_back)
-    return None if frame is None else frame.f_locals["sweep" if frame.f_code is walk.__code__ else "self"]
+    frame = _frame_of(run_waiting, Sweep.call_back)
+    return None if frame is None else frame.f_locals["sweep" if frame.f_code is run_waiting.__code__ else "self"]
 
 
 def running_node() -> Any:
     """The node whose rules or hooks are running, None outside of a backward pass."""
-    frame = _frame_of(walk, Sweep.finish_leaf)
+    frame = _frame_of(run_waiting, Sweep.finish_leaf)
     if frame is None:
         return None
     if frame.f_code is Sweep.finish_leaf.__code__:

@@ -16,7 +16,8 @@ from ..tensor import Anchor, Tensor
 from .mode import current_mode
 from .node import FREED, Node
 from .op import passed_on
-from .tape import SavedList, kept, wrap
+from .recording import SavedList, kept
+from .tape import wrap
 
 SECOND_TIME: str = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "

@@ -11,8 +11,9 @@ from typing import Any
 from ..notices import warn_user
 from ..tensor import Tensor
 from .function import plan_without_rules
-from .node import Node
-from .tape import edges_of, wrap
+from .node import Node, fill
+from .recording import edges_of
+from .tape import wrap
 
 _PLAN = plan_without_rules()
 
@@ -22,7 +23,6 @@ class Error(Node):
 
     __module__ = "torch.autograd"
     full_name: str = "torch::autograd::Error"
-    general: bool = True
     message: str = ""
 
     def run(self, sweep: Any, cotangent: Any) -> list[Any]:
@@ -35,7 +35,6 @@ class UndefinedGradBackward(Node):
 
     __module__ = "torch.autograd"
     full_name: str = "torch::autograd::UndefinedGradBackward"
-    general: bool = True
 
     def run(self, sweep: Any, cotangent: Any) -> list[Any]:
         """Send nothing on."""
@@ -47,7 +46,6 @@ class WarnNotImplemented(Node):
 
     __module__ = "torch.autograd"
     full_name: str = "WarnNotImplemented"
-    general: bool = True
     message: str = ""
 
     def run(self, sweep: Any, cotangent: Any) -> list[Any]:
@@ -89,8 +87,7 @@ def _joined(kind: type[Node], tensors: tuple) -> Any:
         position for position, tensor in enumerate(tensors) if isinstance(tensor, Tensor) and tensor.requires_grad
     ]
     edges, slots = edges_of(tensors, tuple(wanted))
-    node = kind().prepare(edges, (), None, _PLAN, None, None)
-    node.slots = slots
+    node = fill(kind(), _PLAN, edges, slots, (), None, None, None, None, True)
     node.outputs = tuple(
         (tensor._array.shape, tensor._array.dtype) if isinstance(tensor, Tensor) else ((), None) for tensor in tensors
     )

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..constants import FLOAT32
-from ..storage import next_order, storage_of
+from ..storage import storage_of
 from ..tensor import Tensor, anchor_of, new_object
 from .mode import RECORD, Mode, current_mode
-from .node import Node
+from .node import Node, fill
 from .op import Op
 from .tape import apply, needs_gradient, record, wrap
 from .views import View, link, refresh
@@ -34,11 +34,8 @@ def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
         or x._inference
     ):
         return _view_carefully(op, x, params, out, mode)
-    result = new_object(Tensor)
-    result._array = out
+    result = wrap(out)
     result._storage = storage
-    result._output_nr = 0
-    result._inference = False
     result._view = view = new_object(View)
     view.version = version = storage.version
     node = x._node
@@ -60,24 +57,17 @@ def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
             view.moves = parent.moves
     kind = out.dtype
     if x._requires_grad and (kind is FLOAT32 or kind.kind in "fcV"):
-        plan = op.first_plan if kind is FLOAT32 else None
+        plan = op.ready[1] if kind is FLOAT32 else None
         if plan is None:
             plan = op.plan(1, 1, kind.kind == "c")
-        result._node = made = Node()
-        made.edges = (source if node is None else node,)
-        if x._output_nr:
-            made.slots = (x._output_nr,)
-        made.plan = plan
-        made.order = next_order()
-        made.shape = out.shape
-        made.dtype = kind
-        made.params = params
         # a view's rule can ask for nothing but the shape it started from
-        made.saved = made.arrays = (x._array.shape,) if plan.saves else ()
+        saved = (x._array.shape,) if plan.saves else ()
+        slots = (x._output_nr,) if x._output_nr else None
+        edges = (source if node is None else node,)
+        made = fill(Node(), plan, edges, slots, saved, saved, params, out.shape, kind)
+        result._node = made
         result._requires_grad = True
     else:
-        result._node = None
-        result._requires_grad = False
         view.waits = True
     return result
 
@@ -94,23 +84,17 @@ def views_of(op: Op, x: Tensor, params: dict[Any, Any]) -> tuple[Any, ...]:
     node = None
     base = anchor_of(x) if x._node is None and x._requires_grad else x
     if x._requires_grad and x._array.dtype.kind in "fcV":
-        node = Node().prepare((base if x._node is None else x._node,), (), params, op.plan(1, 1), None, None)
-        node.general = True
-        node.arrays = ()
+        edges, slots = (base if x._node is None else x._node,), (x._output_nr,) if x._output_nr else None
+        node = fill(Node(), op.plan(1, 1), edges, slots, (), (), params, None, None, True)
         node.outputs = tuple([(out.shape, out.dtype) for out in outs])
-        if x._output_nr:
-            node.slots = (x._output_nr,)
     results = []
     recorded, version = node is not None, storage.version
     output_step = op.output_step  # type: ignore[attr-defined]
     for number, out in enumerate(outs):
-        result = new_object(Tensor)
-        result._array = out
-        result._requires_grad = recorded
-        result._node = node
-        result._output_nr = number if recorded else 0
+        result = wrap(out)
+        if recorded:
+            result._node, result._output_nr, result._requires_grad = node, number, True
         result._storage = storage
-        result._inference = False
         result._view = view = new_object(View)
         view.base = base
         view.steps = (output_step(params, number, out.shape),)

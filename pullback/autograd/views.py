@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import tensor as _tensor  # type: ignore[no-redef]
 from ..kernels.like import copy
 from ..storage import storage_of
 from ..tensor import Anchor, Tensor, anchor_of
 from .grad_mode import is_view_replay_enabled
 from .mode import Mode, current_mode
-from .node import Node
+from .node import Node, fill
 from .op import Op, _rule_names, linear
 
 
@@ -192,10 +191,8 @@ def replay_on(base: Tensor, tensor: Tensor) -> None:
             return
     steps = with_shapes(steps_of(tensor._view, base), base._array)
     edge = anchor_of(base) if base._node is None else base._node
-    node = Node().prepare((edge,), (), {"steps": steps}, replay.plan(1, 1), None, None)
-    if base._node is not None and base._output_nr:
-        node.slots = (base._output_nr,)
-    node.shape, node.dtype = tensor._array.shape, tensor._array.dtype
+    slots, array = (base._output_nr,) if base._node is not None and base._output_nr else None, tensor._array
+    node = fill(Node(), replay.plan(1, 1), (edge,), slots, (), None, {"steps": steps}, array.shape, array.dtype)
     adopt_history(tensor, node, 0)
 
 
@@ -267,6 +264,3 @@ copy_slices: Op = linear(
     value=lambda g, steps: replay(g, steps=steps),
     inputs=("base", "value"),
 )
-
-
-_tensor._refresh = look

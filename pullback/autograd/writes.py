@@ -20,7 +20,7 @@ from ..storage import Storage, storage_of
 from ..tensor import Tensor, anchor_of
 from . import tape
 from .mode import Mode, current_mode
-from .node import Node
+from .node import Node, fill
 from .op import Op
 from .views import (
     AMBIGUOUS,
@@ -329,9 +329,8 @@ def rebase(tensor: Tensor, result: Tensor) -> None:
     steps = with_shapes(steps_of(view, base), base._array)
     edges = (None if not base._requires_grad else base._node or anchor_of(base), node)
     plan = copy_slices.plan((1 if base._requires_grad else 0) | 2, 2)
-    copied = Node().prepare(edges, (), {"steps": steps}, plan, None, None)
-    copied.slots = (base._output_nr if base._node is not None else 0, output_nr)
-    copied.shape, copied.dtype = base._array.shape, base._array.dtype
+    slots, array = (base._output_nr if base._node is not None else 0, output_nr), base._array
+    copied = fill(Node(), plan, edges, slots, (), None, {"steps": steps}, array.shape, array.dtype)
     adopt_history(base, copied, 0)
     refresh(tensor)
     if (mode := current_mode()).node_hooks:

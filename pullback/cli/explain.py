@@ -82,12 +82,12 @@ class Watcher:
 
         from ..explaining import record
 
-        tensor = import_module("pullback.tensor")  # `pullback.tensor` is torch's function of that name
+        seams = import_module("pullback.seams")
         autograd = import_module("pullback.autograd")
 
         self.recording = record()
         self.recording.__enter__()
-        for module, name in ((tensor, "_run_backward"), (autograd, "backward")):
+        for module, name in ((seams, "backward_from"), (autograd, "backward")):
             setattr(module, name, self._watched(getattr(module, name)))
 
     def _watched(self, backward: Callable) -> Callable:

@@ -17,9 +17,9 @@ from ..autograd.cotangents import metadata_of
 from ..autograd.engine import Sweep
 from ..autograd.mode import current_mode, set_mode
 from ..autograd.node import FREED, Node
+from ..autograd.recording import SavedList
 from ..autograd.roots import _as_tuple
 from ..autograd.saved import SavedTensor
-from ..autograd.tape import SavedList
 from ..quiet import restore, silence, warning_settings
 from ..tensor import Anchor, Tensor
 from .names import Names, infer_modules, line_of, parent
@@ -30,13 +30,13 @@ from .rules import is_square, rule_text
 class ObservedSweep(Sweep):
     """A backward pass that tells `watch(node, cotangents, sent)` about each step and touches nothing."""
 
-    plain: bool = False  # every node takes `step_generally`
+    plain: bool = False  # every node takes `step`
 
     def __init__(self, roots: list[Any], watch: Callable[[Node, list[Any], list[Any]], None] | None = None) -> None:
         super().__init__(roots)
         self.watch: Callable[[Node, list[Any], list[Any]], None] | None = watch
 
-    def step_generally(self, node: Node, cotangent: Any) -> bool:
+    def step(self, node: Node, cotangent: Any) -> None:
         incoming = list(cotangent) if node.outputs is not None else [cotangent]
         if node.outputs is not None:
             cotangent = self.fill_missing(node, cotangent)
@@ -51,10 +51,13 @@ class ObservedSweep(Sweep):
             gradient = gradient._array if isinstance(gradient, Tensor) else gradient
             gradient = self.fit(gradient, *metadata_of(target, slot))
             sent.append(gradient)
-            self.deliver(target, slot, gradient, False)
+            if target.is_node:
+                self.deliver(target, slot, gradient)
+            else:
+                self.deliver_leaf(target, gradient, False)
+        self.executed.append(node)
         if self.watch is not None:
             self.watch(node, incoming, sent)
-        return True
 
 
 def tensors_of(loss: Any) -> tuple:

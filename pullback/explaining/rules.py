@@ -215,10 +215,10 @@ def _described(node: Any, position: int) -> str:
     """What can be said of a rule that is not in the tables."""
     if node.op is None:
         return f"backward of {node.name().removesuffix('Backward')}, a custom function"
-    rule = node.plan.joint[0] if node.plan.joint is not None else None
-    for number, each, *_ in node.plan.calls:
-        if number == position:
-            rule = each
+    rule = node.plan.joint.rule if node.plan.joint is not None else None
+    for call in node.plan.calls:
+        if call.position == position:
+            rule = call.rule
     wants = [
         name
         for name in (_rule_names(rule) if rule is not None else ())

@@ -115,7 +115,7 @@ class Graph:
 
     def __init__(self, outputs: list[Tensor], known: dict[Any, Slots], memo: dict[Any, Any]) -> None:
         starts = [_edge(output) for output in outputs if output.requires_grad]
-        _, running = nodes_leading_to(starts, set(known))
+        _, running, _ = nodes_leading_to(starts, set(known))
         self.outputs: list[Tensor] = outputs
         self.known: dict[Any, Slots] = dict(known)
         self.nodes: list[Any] = sorted(running, key=lambda node: node.order)
@@ -342,13 +342,12 @@ def _pulled(node: Any, cotangents: list, values: list, positions: Any) -> dict[i
     slots = node.slots or (0,) * len(node.edges)
     found: dict[int, Any] = {}
     if plan.joint is not None:
-        rule, sources = plan.joint
         needs = tuple(position in positions for position in range(len(node.edges)))
-        results = rule(given, *[values[s] if type(s) is int else needs if s == "needs" else params[s] for s in sources])
+        results = plan.joint.rule(given, *plan.joint.arguments(values, params, needs))
         found = {position: results[position] for position in positions if results[position] is not None}
-    for position, _, _, sources in plan.calls:
-        if position in positions:
-            found[position] = sources.call(given, values, params)
+    for call in plan.calls:
+        if call.position in positions:
+            found[call.position] = call.run(given, values, params)
     return {
         position: fit_tensor(value, *metadata_of(node.edges[position], slots[position]))
         for position, value in found.items()

@@ -65,7 +65,7 @@ def dependence(output: Any, anchor: Any) -> Dependence:
     if node is None:
         same = np.arange(width) if output.requires_grad and output._anchor is anchor else nothing
         return Dependence.of_pairs(same, same, height, width)
-    _, running = nodes_leading_to([(node, output._output_nr)], {anchor})
+    _, running, _ = nodes_leading_to([(node, output._output_nr)], {anchor})
     known: dict[Any, dict[int, Dependence]] = {anchor: {0: _identity(width)}}
     for step in sorted(running, key=lambda node: node.order):
         known[step] = _after(step, known, width)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.mode import current_mode
-from ..autograd.node import Node
+from ..autograd.node import Node, fill
 from ..autograd.op import Op
 from ..autograd.tape import apply, wrap
 from ..autograd.views import refresh
@@ -138,10 +138,8 @@ def _record_join(op: Op, tensors: Any, params: dict, result: Tensor) -> None:
     out = result._array
     plan = op.plan(mask, len(edges), out.dtype.kind == "c")
     saved = (tuple([x._array.shape for x in tensors]),) if plan.saves else ()
-    node = Node().prepare(tuple(edges), saved, params, plan, out.shape, out.dtype)
-    node.arrays = saved  # shapes are as good as arrays: the engine need not ask
-    if slots:
-        node.slots = tuple([x._output_nr for x in tensors])
+    numbers = tuple([x._output_nr for x in tensors]) if slots else None
+    node = fill(Node(), plan, tuple(edges), numbers, saved, saved, params, out.shape, out.dtype)
     result._node = node
     result._requires_grad = True
 

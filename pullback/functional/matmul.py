@@ -10,7 +10,6 @@ import numpy as np
 
 from ..autograd import autocast
 from ..autograd.tape import apply, binary
-from ..kernels.products import matrix_times_vector, product
 from ..notices import warn_user
 from ..ops import matmul as ops
 from ..ops import pointwise
@@ -79,8 +78,8 @@ def _matrix_and_vector_carefully(a: Tensor, b: Tensor) -> Tensor:
     return apply(ops.mv, (a, b))
 
 
-_matrices = binary(ops.mm, _matrices_carefully, forward=product)  # the same as matmul here, with less overhead
-_matrix_and_vector = binary(ops.mv, _matrix_and_vector_carefully, forward=matrix_times_vector)
+_matrices = binary(ops.mm, _matrices_carefully)
+_matrix_and_vector = binary(ops.mv, _matrix_and_vector_carefully)
 _vector_and_matrix, _batches_of_matrices = binary(ops.vm), binary(ops.matmul)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.tape import apply, apply_unary, read_by, wrap
+from ..autograd.tape import apply, apply_unary, wrap
 from ..ops import special as ops
 from ..quiet import quiet
 from ..tensor import Tensor
@@ -61,10 +61,7 @@ def _one(name: str, op: Op, *special_names: str, top: bool = False, in_place: bo
         x = float_operand(input, "input", name)
         if x._array.dtype.kind == "c":
             raise not_implemented_for(f"{name}_cpu", x)
-        result = apply_unary(op, x)
-        if op.copies_before_writes and result._node is not None:
-            read_by(result._node, (x,))
-        return result
+        return apply_unary(op, x)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _SENTENCES[name]

@@ -205,4 +205,5 @@ def ordered(function: Callable[..., Any], deciding: Sequence[int] | None = None)
 
     run.__wrapped__ = function  # type: ignore[attr-defined]
     run.is_ordered = True  # type: ignore[attr-defined]
+    run.deciding = deciding  # type: ignore[attr-defined]
     return run

@@ -145,10 +145,10 @@ class RowSweep(Sweep):
         self.level = level
         self.count: int = 0  # samples in the rows that a treatment is given
 
-    def step_generally(self, node: Any, cotangent: Any) -> bool:
+    def step(self, node: Any, cotangent: Any) -> None:
         if node.hooks is not None:  # hooks are shown batches, as in other batched passes
             cotangent = [spread(part) for part in cotangent] if node.outputs is not None else spread(cotangent)
-        return super().step_generally(node, cotangent)
+        super().step(node, cotangent)
 
     def finish_leaf(self, leaf: Any) -> None:
         if leaf in self.leaves and leaf._hooks.tensor_hooks:
@@ -181,14 +181,14 @@ class RowSweep(Sweep):
         target = node.edges[position]
         if target is None or (self.reach is not None and target not in self.reach):
             return False
-        return any(step[0] == position for step in node.plan.steps)  # of `x * x`, one input has the rule for both
+        return node.plan.has_rule(position)  # of `x * x`, one input has the rule for both
 
     def pulled(self, node: Any, g: np.ndarray, position: int) -> Any:
         """What the rule for one input makes of the rows, taken as an ordinary cotangent."""
         values = arrays_of(node)
-        for where, _, _, sources in node.plan.calls:
-            if where == position:
-                return sources.call(g, values, node.params)
+        for call in node.plan.calls:
+            if call.position == position:
+                return call.run(g, values, node.params)
         raise AssertionError("a wanted input has a rule")
 
     def saved(self, node: Any, name: str) -> Any:

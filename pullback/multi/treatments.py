@@ -215,14 +215,12 @@ def by_example(
     cotangent = sample(g)
     results: list = [None] * len(node.edges)
     if node.plan.joint is not None:
-        rule, sources = node.plan.joint
+        joint = node.plan.joint
         needs = tuple(sweep.wanted(node, position) for position in range(len(node.edges)))
-        results[:] = rule(
-            cotangent, *[values[s] if type(s) is int else needs if s == "needs" else node.params[s] for s in sources]
-        )
-    for position, _, _, sources in node.plan.calls:
-        if sweep.wanted(node, position) and only in (None, position):
-            results[position] = sources.call(cotangent, values, node.params)
+        results[:] = joint.rule(cotangent, *joint.arguments(values, node.params, needs))
+    for call in node.plan.calls:
+        if sweep.wanted(node, call.position) and only in (None, call.position):
+            results[call.position] = call.run(cotangent, values, node.params)
     for position, result in enumerate(results):
         if type(result) is Batched and node.op.inputs[position] in rows:
             results[position] = SampleRows(result.array[:, 0], sweep.level)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import as_dtype, bfloat16, float16, float32, float64
-from ..tensor import Tensor, disabled_torch_function, fields, plain
+from ..tensor import Tensor, disabled_torch_function, fields, wrap
 
 
 class _ParameterMeta(type):
@@ -35,7 +35,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
                 return MetaParameter.__new__(MetaParameter, data, requires_grad)
             if _takes_operations_over(type(data)) and not data.is_sparse:
                 return _of_its_class(data, requires_grad)
-        result = plain(object.__new__(cls))
+        result = wrap(None, cls)
         result._array = array
         if requires_grad and array.dtype.kind not in "fcV":
             raise RuntimeError(
@@ -85,7 +85,7 @@ class Buffer(Tensor):
     persistent: bool
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
-        result = plain(object.__new__(cls))
+        result = wrap(None, cls)
         result._array = np.empty(0, np.float32) if data is None else data.detach()._array
         result.persistent = persistent
         return result
@@ -110,6 +110,11 @@ class _Unshaped:
             "explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using LazyModules call "
             "`forward` with a dummy batch to initialize the parameters before calling torch functions"
         )
+
+    def __add__(self, other: Any) -> Any:
+        return self.size  # which says why not
+
+    __sub__ = __mul__ = __truediv__ = __add__
 
 
 class UninitializedTensorMixin:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..autograd.op import Op, conjugate, linear, op, passed_on
+from ..autograd.op import LARGE_FACTOR, Op, conjugate, linear, op, passed_on
 from ..kernels.order import ordered
 from ..kernels.products import FEW, batched_product, product
 from .fusing import in_single, is_half
@@ -107,6 +107,7 @@ transposed_times.real_rules = {
 bmm: Op = op("BmmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
 matmul: Op = op("UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right_of_batches)
 mm.side_by_side = bmm.side_by_side = matmul.side_by_side = True
+mm.divisible = bmm.divisible = matmul.divisible = LARGE_FACTOR
 
 
 def column(x: Any) -> Any:
@@ -260,6 +261,7 @@ def _as_torch_shows_it(node: Any) -> None:
 
 linear_layer.rebuild = linear_map.rebuild = _as_torch_shows_it
 linear_layer.side_by_side = linear_map.side_by_side = True
+linear_layer.divisible = linear_map.divisible = LARGE_FACTOR
 linear_layer.written = linear_map.written = {"x": "{g}.dot({weight})", "weight": "{g}.T.dot({x})"}
 linear_layer.written_for_axes = linear_map.written_for_axes = 2
 

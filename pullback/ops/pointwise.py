@@ -60,7 +60,7 @@ multiply_itself: Op = op(
 )
 multiply_itself.real_rules = {"a": lambda g, b, a: g * (b + a)}
 multiply_itself.written = {"a": "{g} * ({b} + {a})"}
-multiply_itself.unseen = ()
+multiply_itself.unseen, multiply_itself.differentiable_inputs = (), -1  # an edge for each operand
 
 
 def _as_torch_shows_it(node: Any) -> None:
@@ -91,7 +91,7 @@ divide_by: Op = op(
     "DivBackward0", _in_single(operator.truediv), kind="elementwise_pull", a=lambda g, b: divide_by(g, b), b=None
 )
 negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g)
-negative.blocked = True
+negative.cut_from(LARGE)
 negative.written = {"x": "-{g}"}
 reciprocal: Op = elementwise("ReciprocalBackward0", lambda x: 1 / x, x=lambda out: -out * out)
 identity: Op = linear("AliasBackward0", lambda x: x, view=True, x=lambda g: g)
@@ -476,7 +476,7 @@ def _relu_pullback(g: Any, out: Any) -> Any:
 
 _rectified_pull = straight("ThresholdBackwardBackward0", lambda g, out: drop(out <= zero_of(out), g))
 relu: Op = op("ReluBackward0", _relu, kind="elementwise_pull", x=_relu_pullback)
-relu.blocked = False  # its kernels see to large arrays themselves
+relu.cut_from(0)  # its kernels see to large arrays themselves
 relu.written = {"x": "where({out} <= zero_{dtype}, zero_{dtype}, {g})"}
 maximum: Op = op(
     "MaximumBackward0",

@@ -132,7 +132,7 @@ REDUCTIONS = (
 
 
 @pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("function", REDUCTIONS, ids=str)
+@pytest.mark.parametrize("function", REDUCTIONS)
 def test_over_no_axes_nothing_is_reduced(function, keepdims):
     """() is no axis to NumPy, though all of them to torch: rules are written in NumPy's words and run on both."""
     for array in (A, V, np.array(2.5)):

@@ -55,7 +55,8 @@ def test_same_and_different(name):
 @pytest.mark.parametrize("name", SHAPED)
 def test_the_same_in_all_chunks(name):
     chunked = run(pullback, SHAPED[name], "same", chunk_size=3)
-    np.testing.assert_array_equal(chunked, run(pullback, SHAPED[name], "same"))
+    # The same draws; exponentials round their last bit by where in memory they lie.
+    np.testing.assert_allclose(chunked, run(pullback, SHAPED[name], "same"), rtol=1e-15)
 
 
 @pytest.mark.parametrize("name", OF_VALUES)

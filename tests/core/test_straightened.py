@@ -1,0 +1,11 @@
+"""The written-out functions of the tape are what `tools/straighten.py` makes of it."""
+
+import runpy
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_file_is_what_the_tape_says():
+    tool = runpy.run_path(str(ROOT / "tools" / "straighten.py"))
+    assert tool["says_the_same"](tool["TARGET"].read_text(), tool["text"]()), "run `python -m tools.straighten`"

@@ -132,7 +132,7 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
                 views.link(result, inputs[0], op, params, mode)
         if mode.inference and not (op.view and not inputs[0]._inference):
             result._inference = True
-    if mask:
+    if mask and results:  # what is unbound from no rows is nothing
         _record(op, inputs, params, mask, results, packed, mode)
     if mode.anomaly is not None:
         seams.check_forward(op.name, inputs, results, mode.anomaly)

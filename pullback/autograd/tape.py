@@ -161,7 +161,7 @@ def finish_many(
     if op.view:
         for number, result in enumerate(results):
             views.link_output(result, inputs[0], op, params, number)
-    if mask and results:  # what is unbound from no rows is nothing
+    if mask and results:
         record_many(op, inputs, params, mask, results)
     return results
 

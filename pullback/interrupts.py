@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import signal
 import threading
-from _signal import (
-    getsignal,  # those of `signal` make enumerations of what they are given, which takes longer than the rest
-)
-from _signal import signal as set_handler
 from _thread import get_ident
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
+# Those of `signal` itself make enumerations of what they are given, which takes longer than all the rest.
+_plain: Any = import_module("_signal")
+getsignal, set_handler = _plain.getsignal, _plain.signal
 _INTERRUPT = int(signal.SIGINT)
 _NAMES = ("SIGALRM", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGPROF", "SIGBREAK")
 _OTHERS = tuple(int(getattr(signal, name)) for name in _NAMES if hasattr(signal, name))

@@ -93,7 +93,7 @@ class Sweep:
         for (target, slot), cotangent in zip(self.roots, cotangents, strict=True):
             if target.is_node:
                 self.deliver(target, slot, cotangent)
-            elif self.everywhere or target in self.reach:  # a leaf may be a root that was not asked for
+            elif self.reach is None or target in self.reach:  # a leaf may be a root that was not asked for
                 self.deliver_leaf(target, cotangent, False)
         self.plain = self.plain and not self.record
         run_waiting(self)

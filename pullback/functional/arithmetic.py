@@ -29,7 +29,7 @@ def binary_operator(
     itself: Op | None = None,
     half: Op | None = None,
     leaves: Callable[[Any, Any], bool] | None = None,
-    of_arrays: Callable[[Any, Any], Any] | None = None,
+    of_arrays: np.ufunc | None = None,
 ) -> Callable[[Any, Any], Any]:
     """A function of a tensor and anything: the form behind `Tensor.__mul__` and friends.
 

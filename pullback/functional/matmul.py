@@ -447,7 +447,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         if w.ndim == 1:
             return input @ weight  # refuses, in torch's words
         raise _mismatch((math.prod(x.shape[:-1]), x.shape[-1]), w.shape[::-1])
-    if offset is None:
+    if bias is None or offset is None:
         if x.dtype is not w.dtype:
             _same_dtype(input, weight)
         if w.ndim > 2:

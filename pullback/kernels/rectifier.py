@@ -6,14 +6,17 @@ each element, which takes ten times as long where signs are irregular.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy._core.umath import clip  # `np.clip` without what it does in Python first, which takes longer than the work
 
 from .memory import empty
 from .order import ordered
 from .threads import parallel_elements
+
+# The ufunc behind `np.clip`, without what that does in Python first; should NumPy move it, `np.clip` does the same.
+clip: Any = getattr(import_module("numpy._core.umath"), "clip", np.clip)
 
 LARGE = 1 << 15
 """Elements from which the kernels here are worth calling."""

@@ -170,7 +170,7 @@ class SparseTensor(Tensor):
     ) -> SparseTensor:
         return self.as_layout(layout or sparse_coo, blocksize)
 
-    def to_sparse_coo(self) -> SparseTensor:
+    def to_sparse_coo(self, *args: Any, **kwargs: Any) -> SparseTensor:
         return self.as_layout(sparse_coo)
 
     def to_sparse_csr(self, dense_dim: Any = None) -> SparseTensor:

@@ -140,7 +140,6 @@ class Op:
     takes_picked: bool = False  # whether the rule knows what to do with a cotangent that is `Picked`
     # What is saved is copied before somebody writes to it: torch saves something else, and so allows the write.
     copies_before_writes: bool = False
-    first_only: bool = False  # of several outputs the first alone has a gradient: rules are given its cotangent
 
     def __init__(
         self,
@@ -159,6 +158,8 @@ class Op:
         outputs: int = 1,
         variadic: bool = False,
         keeps_params: bool = False,
+        first_only: bool = False,
+        undefined_allowed: bool = False,
     ) -> None:
         self.node_name: str = node_name
         self.name: str = node_name.split("::")[-1].split("Backward")[0]
@@ -180,6 +181,8 @@ class Op:
         self.places: bool = False  # a selection: its rule puts the cotangent at `index` of zeros
         self.view: bool = view  # the result shares memory with the first input
         self.outputs: int = outputs  # 1, or 0 for "a tuple of outputs"
+        self.first_only: bool = first_only  # of several outputs the first alone has a gradient: rules get its cotangent
+        self.undefined_allowed: bool = undefined_allowed  # rules take None for outputs nothing was computed from
         self.variadic: bool = variadic
         self.cut_from(LARGE if kind in ("elementwise", "elementwise_pull") else 0)
         self.side_by_side: bool = False  # rules take long: on large operands each gets a thread of its own
@@ -299,6 +302,7 @@ class Op:
         plan = Plan(tuple(saves), calls, keeps_output, joint, needs)
         plan.frees = plan.frees or self.keeps_params
         plan.places = self.places
+        plan.undefined_allowed = self.undefined_allowed
         return plan
 
     def save_code(self, name: str) -> Any:
@@ -366,34 +370,50 @@ def _times_partial(partial: Callable, conjugated: bool) -> Callable:
     return rule
 
 
-def elementwise(node_name: str, forward: Callable[..., Any], **partials: Callable[..., Any] | None) -> Op:
+# What a constructor takes besides rules: the fields of an operation.
+FIELDS: frozenset[str] = frozenset(Op.__init__.__kwdefaults__ or ()) | {"inputs"}
+
+
+def _card(node_name: str, forward: Callable[..., Any], given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields among what a constructor was given, and the rules, one for each input in the order of the call.
+
+    What is neither is a mistake: a rule is a function, or None, of an input that the forward function takes.
+    """
+    fields = {name: value for name, value in given.items() if name in FIELDS}
+    rules = {name: value for name, value in given.items() if name not in FIELDS}
+    known = fields.get("inputs") or _parameter_names(forward) or tuple(rules)
+    inputs = fields.setdefault("inputs", tuple(rules))
+    for name, rule in rules.items():
+        if name not in known or rule is not None and not hasattr(rule, "__code__") and not hasattr(rule, "names"):
+            raise TypeError(f"{name!r} of {node_name} is no field of an operation, and no input with a rule")
+    takes = getattr(getattr(forward, "__wrapped__", forward), "nin", len(inputs))
+    if takes != len(inputs):
+        raise TypeError(
+            f"{node_name} takes {takes} inputs, but has rules of {', '.join(inputs)}: is one meant as a field?"
+        )
+    return fields, rules
+
+
+def elementwise(node_name: str, forward: Callable[..., Any], **card: Any) -> Op:
     """An operation on single elements, given by its partial derivatives (functions of what they name)."""
+    fields, partials = _card(node_name, forward, card)
     rules = {name: None if partial is None else _times_partial(partial, True) for name, partial in partials.items()}
     real = {name: None if partial is None else _times_partial(partial, False) for name, partial in partials.items()}
-    return Op(
-        node_name, forward, inputs=tuple(partials), rules=rules, real_rules=real, kind="elementwise", partials=partials
-    )
+    made = {"rules": rules, "real_rules": real, "partials": partials, "kind": "elementwise"}
+    return Op(node_name, forward, **{**made, **fields})
 
 
-def linear(
-    node_name: str, forward: Callable[..., Any], *, view: bool = False, batch: Callable[..., Any] | None = None,
-    joint: Callable[..., Any] | None = None, variadic: bool = False, outputs: int = 1, inputs: tuple[str, ...] | None = None,
-    **transposes: Callable[..., Any] | None,
-) -> Op:  # fmt: skip
+def linear(node_name: str, forward: Callable[..., Any], **card: Any) -> Op:
     """An operation linear in all its array inputs together, given by its transposes."""
-    return Op(
-        node_name, forward, inputs=inputs or tuple(transposes), rules=transposes, joint=joint, kind="linear", view=view,
-        batch=batch, variadic=variadic, outputs=outputs,
-    )  # fmt: skip
+    return op(node_name, forward, **{"kind": "linear", **card})
 
 
-def op(
-    node_name: str, forward: Callable[..., Any], *, kind: str = "op", view: bool = False, batch: Callable[..., Any] | None = None,
-    joint: Callable[..., Any] | None = None, variadic: bool = False, outputs: int = 1, inputs: tuple[str, ...] | None = None,
-    pushforward: Callable[..., Any] | None = None, **pullbacks: Callable[..., Any] | None,
-) -> Op:  # fmt: skip
+def op(node_name: str, forward: Callable[..., Any], **card: Any) -> Op:
     """Any other operation, given by its pullbacks (one for each input, or one `joint` rule that is told `needs`)."""
-    return Op(
-        node_name, forward, inputs=inputs or tuple(pullbacks), rules=pullbacks, joint=joint, kind=kind, view=view,
-        batch=batch, variadic=variadic, outputs=outputs, pushforward=pushforward,
-    )  # fmt: skip
+    fields, rules = _card(node_name, forward, card)
+    return Op(node_name, forward, rules=rules, **fields)
+
+
+def fused(node_name: str, forward: Callable[..., Any], **card: Any) -> Op:
+    """An operation whose further outputs (statistics, indices) carry no gradient: its rule is given the first's alone."""
+    return op(node_name, forward, **{"outputs": 0, "first_only": True, **card})

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op
+from ..autograd.op import Op, fused
 from ..dtypes import kind_of
 from ..kernels import attention as kernels
 from .batching import attended
-from .fusing import fused, in_single, is_half, plain
+from .fusing import in_single, is_half, plain
 from .matmul import matmul
 from .reductions import softmax
 from .striding import in_order

@@ -65,7 +65,7 @@ def _copy_into(x: Any, source: Any) -> Any:
 
 
 # The transpose of an operation that does not look at its input.
-nothing: Op = linear("ZeroBackward0", np.zeros_like, x=lambda g: nothing(g))
+nothing: Op = linear("ZeroBackward0", np.zeros_like, inputs=("x",), x=lambda g: nothing(g))
 copy_into: Op = linear("torch::autograd::CopyBackwards", _copy_into, x=lambda g: nothing(g), source=lambda g: g)
 
 # Real and imaginary parts. These are linear over the real numbers only.

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.op import Op, conjugate, linear, op
+from ..autograd.op import Op, conjugate, fused, linear, op
 from ..kernels import convolution as kernels
 from ..kernels import unfold as columns
 from ..kernels.order import has_channels_last, keeping_channels, with_channels_last
 from .batching import convolved, convolved_weight, samples
-from .fusing import fused, handing_on, in_single, plain
+from .fusing import handing_on, in_single, plain
 from .reductions import sum_axes
 
 geometric = handing_on("stride", "padding", "dilation", "groups")
@@ -137,6 +137,7 @@ convolution_weight: Op = op(
     "ConvolutionBackward0",
     in_single(kernels.convolution_weight),
     kind="bilinear",
+    inputs=("g", "x"),
     batch=convolved_weight,
     g=_weight_map_left,
     x=_weight_map_right,

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays.mostly_zeros import Rows
-from ..autograd.op import Op, linear
+from ..autograd.op import Op, fused, linear
 from ..kernels.embedding import embedding_backward
 from ..kernels.groups import accumulate
 from .batching import collected, looked_up
 from .casting import cast
-from .fusing import fused, in_single
+from .fusing import in_single
 from .pooling import scatter_planes
 
 

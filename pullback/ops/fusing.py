@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, Plan
 from ..constants import FLOAT32, FLOAT64, number
 from ..quiet import restore, silence, warning_settings
 
@@ -24,33 +23,6 @@ def plain(*values: Any) -> bool:
         if type(value) is not np.ndarray and value is not None and not isinstance(value, (np.ndarray, np.generic)):
             return False
     return True
-
-
-class Fused(Op):
-    """An operation whose further outputs (statistics, indices) carry no gradient: its rule is given the first's alone."""
-
-    first_only: bool = True
-
-
-class Several(Op):
-    """An operation with several outputs whose rule wants to know which of them were used."""
-
-    def _make_plan(self, mask: int, count: int, rules: dict) -> Plan:
-        plan = super()._make_plan(mask, count, rules)
-        plan.undefined_allowed = True
-        return plan
-
-
-def fused(
-    node_name: str,
-    forward: Callable[..., Any],
-    *,
-    inputs: tuple[str, ...],
-    joint: Callable[..., Any],
-    batch: Callable[..., Any] | None = None,
-) -> Op:
-    """A `Fused` operation with these inputs and one rule for all of them."""
-    return Fused(node_name, forward, inputs=inputs, rules={}, joint=joint, batch=batch, outputs=0)
 
 
 def handing_on(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

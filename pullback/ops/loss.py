@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from ..arrays.mostly_zeros import Picked
-from ..autograd.op import Op, linear, op
+from ..autograd.op import Op, fused, linear, op
 from ..kernels import activations
 from ..kernels import softmax as kernels
 from ..kernels.large import zeros
 from ..kernels.order import ordered
 from ..quiet import quiet
 from .batching import class_loss, elementwise_loss, placed_classes
-from .fusing import fused, in_blocks, in_single, is_half, limited, number_for, plain
+from .fusing import in_blocks, in_single, is_half, limited, number_for, plain
 from .pairs import log_add_exp
 from .pointwise import sigmoid
 from .reductions import log_softmax, sum_all

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, op
+from ..autograd.op import Op, fused, op
 from ..kernels import channels
 from ..kernels import normalization as kernels
 from ..kernels.order import has_channels_last, keeping_channels
 from ..quiet import quiet
 from .batching import _fold, _full, _unfold, channels_normalized, folding, normalized
-from .fusing import fused, in_single, is_half, narrowed, number_for, plain, widened
+from .fusing import in_single, is_half, narrowed, number_for, plain, widened
 from .striding import in_order
 
 

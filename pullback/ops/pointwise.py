@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, _rule_names, conjugate, elementwise, linear, op, passed_on
+from ..autograd.op import Op, _rule_names, conjugate, elementwise, fused, linear, op, passed_on
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, kind_of, number_in
 from ..kernels import rectifier
 from ..kernels.order import ordered
 from ..quiet import restore, silence, warning_settings
-from .fusing import LARGE, MANY, choose, drop, fused, in_blocks, keep, limited, number_for, zero_of
+from .fusing import LARGE, MANY, choose, drop, in_blocks, keep, limited, number_for, zero_of
 from .striding import in_order
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
@@ -370,7 +370,7 @@ def _sgn_pullback(g: Any, x: Any) -> Any:
 sgn: Op = op("SgnBackward0", _sgn, kind="real_pull", x=_sgn_pullback)
 ceil: Op = op("CeilBackward0", np.ceil, kind="elementwise_pull", x=flat)
 floor: Op = op("FloorBackward0", np.floor, kind="elementwise_pull", x=flat)
-round_: Op = op("RoundBackward0", np.round, kind="elementwise_pull", x=flat)
+round_: Op = op("RoundBackward0", np.round, inputs=("x",), kind="elementwise_pull", x=flat)
 round_to: Op = op("RoundBackward1", lambda x, decimals: _round_to(x, decimals), kind="elementwise_pull", x=flat)
 trunc: Op = op("TruncBackward0", np.trunc, kind="elementwise_pull", x=flat)
 frac: Op = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)

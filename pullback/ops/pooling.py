@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, linear, op
+from ..autograd.op import Op, fused, linear, op
 from ..kernels import averages
 from ..kernels import pooling as kernels
 from ..kernels.order import keeping_channels
 from .batching import leading
-from .fusing import fused, handing_on, in_single
+from .fusing import handing_on, in_single
 
 # --- values at flat indices of planes ---
 
@@ -32,6 +32,7 @@ gather_planes: Op = linear("GatherBackward0", kernels.gather_planes, batch=leadi
 scatter_planes: Op = linear(
     "MaxPool2DWithIndicesBackwardBackward0",
     in_single(kernels.scatter_planes),
+    inputs=("x", "indices"),
     batch=leading,
     x=_scatter_rule,
     indices=None,

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, op
+from ..autograd.op import Op, fused, op
 from ..kernels import recurrence, recurrent_cells
-from .fusing import Several, fused, plain, recorded_pullback
+from .fusing import plain, recorded_pullback
 from .matmul import linear_layer, linear_map
 from .pointwise import relu, sigmoid, tanh
 
@@ -114,13 +114,13 @@ def _layer_pullback(
     return found if found is not None else recorded_pullback(composed_layer, slopes, arrays, params, needs)
 
 
-layer: Op = Several(
+layer: Op = op(
     "MkldnnRnnLayerBackward0",
     _layer,
     inputs=("x", "hidden", "cell", "weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"),
-    rules={},
     joint=_layer_pullback,
     outputs=0,
+    undefined_allowed=True,
 )
 
 
@@ -163,7 +163,12 @@ def _lstm_pullback(
     return recorded_pullback(composed_cell, slopes, arrays, {"mode": "LSTM"}, needs)
 
 
-lstm_cell: Op = Several(
-    "ThnnFusedCellBackward0", recurrent_cells.lstm, inputs=_STEP, rules={}, joint=_lstm_pullback, outputs=0
+lstm_cell: Op = op(
+    "ThnnFusedCellBackward0",
+    recurrent_cells.lstm,
+    inputs=_STEP,
+    joint=_lstm_pullback,
+    outputs=0,
+    undefined_allowed=True,
 )
 lstm_cell.extras_from = 2  # programs write to states between steps (`c[done] = 0`), so neither of them is saved

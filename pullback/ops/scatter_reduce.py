@@ -112,7 +112,7 @@ def _tie_count(x: Any, mine: Any, theirs: Any, index: Any, axis: int) -> Any:
 tie_count: Op = op("ScatterReduceBackward0", _tie_count, x=None, mine=None, theirs=None, index=None)
 
 
-ones_of: Op = op("OnesLikeBackward0", np.ones_like, x=None)
+ones_of: Op = op("OnesLikeBackward0", np.ones_like, inputs=("x",), x=None)
 
 
 def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, include_self: bool) -> tuple:

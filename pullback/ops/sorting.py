@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, linear, op
+from ..autograd.op import Op, fused, linear, op
 from ..kernels.order import dense_order, inverse
 from .counting import sortable
-from .fusing import fused
 from .reductions import each_along
 from .scatter import FEW, flat_places, picked_along, write_scatter, write_scatter_add
 from .striding import in_order

@@ -12,6 +12,7 @@ post-accumulate hook are the exception: theirs is written, and the hook called, 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from itertools import repeat
@@ -56,6 +57,9 @@ class Sweep:
     plain: bool = True  # no captures, nobody watches: nodes may take the short path
     safe: bool = False  # rules run on tensors, on which zero is absolute
     callbacks: list[Any] | None = None  # to call when everything else is done
+    place: Any = None  # the node or leaf at work, while functions of the program may ask
+    retain: bool = False  # whether the graph is kept
+    number: int = -1  # of those that were asked for theirs
     level: int = 0  # of the batches that the cotangents are, in a pass for many of them
     ordinary: bool = True  # nothing has happened that a written-out pass does not do
     switched: bool = False  # whether the mode has been set to the pass's own, which bare arrays do not need
@@ -98,6 +102,16 @@ class Sweep:
         self.plain = self.plain and not self.record
         run_waiting(self)
         return self.leaves if self.arrivals is None else self.finish()
+
+    def call(self, place: Any, function: Callable[..., Any], *given: Any) -> Any:
+        """Call what may lead to functions of the program, which can ask what pass is running, and where it is."""
+        token, before = _running.set(self), self.place
+        self.place = place
+        try:
+            return function(*given)
+        finally:
+            self.place = before
+            _running.reset(token)
 
     def step(self, node: Node, cotangent: Any) -> None:
         """Run one node, whatever it is: with several outputs, hooks, captures, in anomaly mode, in a recorded pass."""
@@ -341,7 +355,7 @@ class Sweep:
             return
         self.arrivals[leaf] -= 1
         if self.arrivals[leaf] == 0 and leaf._hooks is not None:
-            self.finish_leaf(leaf)
+            self.call(leaf, self.finish_leaf, leaf)
 
     def finish_leaf(self, leaf: Anchor) -> None:
         """The gradient of a hooked leaf is complete: run its hooks, and write it now if somebody waits for that.
@@ -376,7 +390,7 @@ class Sweep:
         """Hooks of leaves that were still waiting (a rule gave them nothing); then everything collected."""
         for leaf, count in list(self.arrivals.items()):
             if count > 0 and leaf._hooks is not None:
-                self.finish_leaf(leaf)
+                self.call(leaf, self.finish_leaf, leaf)
         return self.leaves
 
     def free(self) -> None:
@@ -387,15 +401,16 @@ class Sweep:
         """Run the callbacks that were queued during the pass, and those that they queue."""
         assert self.callbacks is not None
         for callback in self.callbacks:
-            callback()
+            self.call(None, callback)
 
 
-def walk(target: Node, cotangent: Any) -> tuple[Any, Any, Any, Any]:
+def walk(target: Node, cotangent: Any, retain: bool | None = False) -> tuple[Any, Any, Any, Any]:
     """An ordinary pass from one node: the gradients of leaves, those nobody else refers to, the nodes that ran.
 
     Last the sweep, if something was met that a written-out pass does not do.
     """
     sweep = Sweep([(target, 0)])
+    sweep.retain = bool(retain)
     sweep.cotangents[target] = cotangent
     sweep.heap.append((-target.order, target))
     run_waiting(sweep)
@@ -410,11 +425,11 @@ def run_waiting(sweep: Sweep) -> None:
         node = heappop(heap)[1]
         cotangent = waiting.pop(node)
         if node.general or not plain:
-            sweep.step(node, cotangent)
+            sweep.call(node, sweep.step, node, cotangent)
             continue
         values = node.arrays
         if values is None or node.order <= last_write:
-            values = arrays_of(node)  # which looks for writes since
+            values = sweep.call(node, arrays_of, node)  # which looks for writes since
         executed.append(node)
         plan = node.plan if reach is None else node.plan.towards(node.edges, reach)
         for target, slot, gradient in zip(node.edges, node.slots or FIRST, plan.pull(cotangent, values, node.params)):
@@ -434,7 +449,7 @@ _running: ContextVar[Any] = ContextVar("pullback_sweep", default=None)
 
 
 def running() -> Any:
-    """The pass that is running in this context, None outside. Known only while hooks are in use."""
+    """The pass whose hooks, custom functions or callbacks are running in this context; None outside of one."""
     return _running.get()
 
 
@@ -451,11 +466,9 @@ def sweep_back(sweep: Sweep, cotangents: list[Any]) -> dict[Any, Any]:
     hooked = Hooks.in_use or Hooks.of_leaves
     if hooked:
         sweep.count_arrivals()
-    restoring = map(operator.call, (restore, set_mode, _running.set), (warning_settings(), mode, _running.get()))
+    restoring = map(operator.call, (restore, set_mode), (warning_settings(), mode))
     try:
         silence()
-        if hooked:
-            _running.set(sweep)
         if hooked or sweep.record or mode is not RECORD:
             sweep.anomaly, sweep.profiler, sweep.safe = mode.anomaly, mode.profiler, mode.safe != 0
             sweep.plain = sweep.plain and mode.anomaly is None and mode.profiler is None and not sweep.safe

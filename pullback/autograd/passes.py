@@ -33,7 +33,7 @@ def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, reta
             return found
     if wanted is not None and not leads_only_to(target, wanted):
         return None
-    found = walk(target, cotangent)
+    found = walk(target, cotangent, retain)
     if found[3] is None:
         plan = target.plan
         plan.walks += 1
@@ -134,6 +134,7 @@ def backward_to_leaves(
             "functorch.vjp instead or call backward() outside of functorch transforms."
         )
     sweep = Sweep(roots)
+    sweep.retain = retain
     if inputs is not None:
         sweep.towards(inputs, accumulating=True)
     if record:
@@ -154,7 +155,7 @@ def backward_to_inputs(
     `level` is that of the batches, if the cotangents are such.
     """
     sweep = Sweep(roots).towards(inputs, accumulating=False)
-    sweep.level = level
+    sweep.level, sweep.retain = level, retain
     if record:
         sweep.recorded()
     gradients = sweep_back(sweep, cotangents)

@@ -1,50 +1,31 @@
 """What a running backward pass can say about itself: its number, the node at work, what will run and in which order.
 
-Asked by hooks and by tools that look at graphs, never by the engine. The engine keeps no record for this: the pass is
-found on the stack of the caller, so that passes nobody asks about pay nothing.
+Asked by hooks and by tools that look at graphs, never by the engine, which notes a pass only where it calls functions of
+the program (`Sweep.call`).
 """
 
 from __future__ import annotations
 
-import sys
 from heapq import heappop, heappush
 from itertools import count
-from types import FrameType
 from typing import Any
 
-from .engine import Sweep, run_waiting
+from .engine import running as running_sweep
 from .grad_mode import is_multithreading_enabled
 from .graph import AccumulateGrad, accumulator_of
 from .node import Node
-from .passes import backward_from, backward_to_inputs, backward_to_leaves, gradients_of_leaves
+
+__all__ = ["execution_order", "keeps_graph", "pass_number", "running_node", "running_sweep", "will_run"]
 
 _next_number = count().__next__
 
 
-def _frame_of(*functions: Any) -> FrameType | None:
-    """The innermost frame on this thread's stack that runs one of these functions."""
-    codes = [function.__code__ for function in functions]
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code not in codes:
-        frame = frame.f_back
-    return frame
-
-
-def running_sweep() -> Sweep | None:
-    """The backward pass that called us, None outside of one."""
-    frame = _frame_of(run_waiting, Sweep.call_back)
-    return None if frame is None else frame.f_locals["sweep" if frame.f_code is run_waiting.__code__ else "self"]
-
-
 def running_node() -> Any:
     """The node whose rules or hooks are running, None outside of a backward pass."""
-    frame = _frame_of(run_waiting, Sweep.finish_leaf)
-    if frame is None:
+    sweep = running_sweep()
+    if sweep is None or sweep.place is None:
         return None
-    if frame.f_code is Sweep.finish_leaf.__code__:
-        return accumulator_of(frame.f_locals["leaf"])
-    node = frame.f_locals.get("node")
-    return None if node is None else node.shown()
+    return sweep.place.shown() if sweep.place.is_node else accumulator_of(sweep.place)
 
 
 def pass_number() -> int:
@@ -52,17 +33,17 @@ def pass_number() -> int:
     sweep = running_sweep()
     if sweep is None:
         return -1
-    if not hasattr(sweep, "number"):
-        sweep.number = _next_number()  # type: ignore[attr-defined]
-    return sweep.number  # type: ignore[attr-defined]
+    if sweep.number < 0:
+        sweep.number = _next_number()
+    return sweep.number
 
 
 def keeps_graph() -> bool:
     """Whether the running pass was asked to retain the graph."""
-    frame = _frame_of(backward_from, backward_to_leaves, backward_to_inputs, gradients_of_leaves)
-    if frame is None:
+    sweep = running_sweep()
+    if sweep is None:
         raise RuntimeError("_get_current_graph_task_keep_graph should only be called during the backward pass")
-    return frame.f_locals["retain"]
+    return sweep.retain
 
 
 def will_run(node: Any) -> bool:

@@ -1,8 +1,8 @@
 """What autocast casts on the CPU: products to the short dtype; losses, factorizations and a few others to float32.
 
-While `torch.autocast("cpu")` is on, the general path of the tape casts the inputs of operations (`cast_inputs`), and
-functions that torch runs as a whole in float32 cast their arguments (`in_float32`). The casts are recorded like any
-others, so gradients come back in the dtype of the original tensors.
+While `torch.autocast("cpu")` is on, the general path of the tape casts the inputs of operations as their field `autocast`
+says (`cast_inputs`), and functions that torch runs as a whole in float32 cast their arguments (`in_float32`). The casts
+are recorded like any others, so gradients come back in the dtype of the original tensors.
 """
 
 from __future__ import annotations
@@ -16,15 +16,6 @@ from ..tensor import Tensor
 from .mode import current_mode, set_mode
 from .op import Op
 
-# By the operation's name (that of its node): what torch runs in the short dtype, and what in float32.
-_SHORT = frozenset(
-    {
-        "Mm", "Bmm", "UnsafeView", "Mv", "Addmm", "Baddbmm", "Addbmm", "Addmv", "Convolution",
-        "ScaledDotProductFlashAttentionForCpu", "ScaledDotProductAttention", "PreluKernel",
-    }
-)  # fmt: skip
-_FULL = frozenset({"Prod", "Trace", "Cdist"})
-
 # Functions of the package, and methods, that run in float32; those of nn.functional, linalg and fft say so themselves.
 _FULL_FUNCTIONS = frozenset(
     """cdist cholesky cholesky_inverse cholesky_solve geqrf inverse lu_solve nanquantile orgqr ormqr pinverse polar qr
@@ -35,12 +26,9 @@ _UNTOUCHED = frozenset({"mv", "addmv"})  # products that torch does not cast
 
 def cast_inputs(op: Op, inputs: tuple[Any, ...], target: dtype) -> tuple[Any, ...]:
     """The inputs in the dtype this operation takes under autocast."""
-    if op.name in _SHORT:
-        wanted = target
-    elif op.name in _FULL:
-        wanted = float32
-    else:
+    if op.autocast == "as given":
         return inputs
+    wanted = target if op.autocast == "short" else float32
     mode = current_mode()
     set_mode(mode.replace(autocast=None))
     try:

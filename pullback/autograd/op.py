@@ -28,6 +28,7 @@ FIRST_LOOK = 128
 LONG, SOONER = 256, 6
 LARGE = 5 << 14  # elements from which elementwise operations may run block by block (`kernels.large.SMALL_BYTES`)
 LARGE_FACTOR = 1 << 14  # elements of a factor from which two products may run side by side
+CASTS = ("as given", "short", "full")  # by autocast: not at all, to its own dtype, to float32
 _dispatching: dict[type[Any], bool] = {}
 
 
@@ -146,8 +147,8 @@ class Op:
         node_name: str,
         forward: Callable[..., Any],
         *,
-        inputs: tuple[str, ...],
         rules: dict[str, Callable[..., Any] | None],
+        inputs: tuple[str, ...] | None = None,
         real_rules: dict[str, Callable[..., Any] | None] | None = None,
         joint: Callable[..., Any] | None = None,
         kind: str = "op",
@@ -160,8 +161,14 @@ class Op:
         keeps_params: bool = False,
         first_only: bool = False,
         undefined_allowed: bool = False,
+        autocast: str = "as given",
     ) -> None:
         self.node_name: str = node_name
+        self.parameters: tuple[str, ...] | None = _parameter_names(
+            forward
+        )  # of the forward function, inputs among them
+        known = inputs or self.parameters or rules
+        inputs = inputs or tuple(rules)
         self.name: str = node_name.split("::")[-1].split("Backward")[0]
         several = kind in ("elementwise", "elementwise_pull") and len(inputs) > 1
         at_liberty = several and not hasattr(forward, "is_ordered")
@@ -184,6 +191,9 @@ class Op:
         self.first_only: bool = first_only  # of several outputs the first alone has a gradient: rules get its cotangent
         self.undefined_allowed: bool = undefined_allowed  # rules take None for outputs nothing was computed from
         self.variadic: bool = variadic
+        if autocast not in CASTS:
+            raise TypeError(f"autocast of {node_name} is {autocast!r}, not one of {', '.join(map(repr, CASTS))}")
+        self.autocast: str = autocast  # the dtype of its inputs on the CPU while autocast is on: see `CASTS`
         self.cut_from(LARGE if kind in ("elementwise", "elementwise_pull") else 0)
         self.side_by_side: bool = False  # rules take long: on large operands each gets a thread of its own
         self.keeps_params: bool = keeps_params  # a parameter is what torch saves as a tensor (an index), and so frees
@@ -207,6 +217,16 @@ class Op:
         self.plain: bool = outputs == 1 and not view and not variadic and len(inputs) < 6
         # the plans of real results that are not large, by the set of inputs that require grad
         self.ready: list[Plan | None] = [None] * (1 << min(len(inputs), 5))
+        for name in rules:
+            if name not in known:
+                raise TypeError(
+                    f"{name!r} of {node_name} is no field of an operation, and no input of its forward function"
+                )
+        takes = getattr(forward, "nin", len(inputs))
+        if takes != len(inputs):
+            raise TypeError(
+                f"{node_name} takes {takes} inputs: of {', '.join(inputs)} not every one is an input or a field"
+            )
         for rule in (*rules.values(), joint):
             if rule is not None:
                 self._check_names(rule)
@@ -231,13 +251,12 @@ class Op:
     def saved_names(self) -> set[str]:
         """Everything the rules ask for by name, and the parameters."""
         asked = {name for rule in (*self.rules.values(), self.joint) if rule is not None for name in _rule_names(rule)}
-        parameters = _parameter_names(self.forward) or ()
-        return asked.union(name for name in parameters if name not in self.inputs)
+        return asked.union(name for name in self.parameters or () if name not in self.inputs)
 
     # --- plans ---
 
     def _check_names(self, rule: Callable) -> None:
-        parameters = _parameter_names(self.forward)
+        parameters = self.parameters
         for name in _rule_names(rule):
             known = (
                 name in self.inputs or name in ("out", "outs", "extras", "needs", "shapes", "arrays", "dtypes")
@@ -371,32 +390,28 @@ def _times_partial(partial: Callable, conjugated: bool) -> Callable:
 
 
 # What a constructor takes besides rules: the fields of an operation.
-FIELDS: frozenset[str] = frozenset(Op.__init__.__kwdefaults__ or ()) | {"inputs"}
+FIELDS: frozenset[str] = frozenset(Op.__init__.__kwdefaults__ or ())
 
 
-def _card(node_name: str, forward: Callable[..., Any], given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fields among what a constructor was given, and the rules, one for each input in the order of the call.
-
-    What is neither is a mistake: a rule is a function, or None, of an input that the forward function takes.
-    """
-    fields = {name: value for name, value in given.items() if name in FIELDS}
-    rules = {name: value for name, value in given.items() if name not in FIELDS}
-    known = fields.get("inputs") or _parameter_names(forward) or tuple(rules)
-    inputs = fields.setdefault("inputs", tuple(rules))
-    for name, rule in rules.items():
-        if name not in known or rule is not None and not hasattr(rule, "__code__") and not hasattr(rule, "names"):
-            raise TypeError(f"{name!r} of {node_name} is no field of an operation, and no input with a rule")
-    takes = getattr(getattr(forward, "__wrapped__", forward), "nin", len(inputs))
-    if takes != len(inputs):
-        raise TypeError(
-            f"{node_name} takes {takes} inputs, but has rules of {', '.join(inputs)}: is one meant as a field?"
-        )
+def _card(node_name: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields among what a constructor was given, and the rules, one for each input in the order of the call."""
+    fields: dict[str, Any] = {}
+    rules: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in FIELDS:
+            fields[name] = value
+        elif value is None or hasattr(value, "__code__") or hasattr(value, "names"):
+            rules[name] = value
+        else:
+            raise TypeError(
+                f"{name!r} of {node_name} is no field of an operation, and {value!r} is no rule of an input"
+            )
     return fields, rules
 
 
 def elementwise(node_name: str, forward: Callable[..., Any], **card: Any) -> Op:
     """An operation on single elements, given by its partial derivatives (functions of what they name)."""
-    fields, partials = _card(node_name, forward, card)
+    fields, partials = _card(node_name, card)
     rules = {name: None if partial is None else _times_partial(partial, True) for name, partial in partials.items()}
     real = {name: None if partial is None else _times_partial(partial, False) for name, partial in partials.items()}
     made = {"rules": rules, "real_rules": real, "partials": partials, "kind": "elementwise"}
@@ -410,7 +425,7 @@ def linear(node_name: str, forward: Callable[..., Any], **card: Any) -> Op:
 
 def op(node_name: str, forward: Callable[..., Any], **card: Any) -> Op:
     """Any other operation, given by its pullbacks (one for each input, or one `joint` rule that is told `needs`)."""
-    fields, rules = _card(node_name, forward, card)
+    fields, rules = _card(node_name, card)
     return Op(node_name, forward, rules=rules, **fields)
 
 

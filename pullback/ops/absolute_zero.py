@@ -84,7 +84,7 @@ def _make(op: Op) -> Op:
         forward = _sum_of_products(op.forward)
     return Op(
         op.node_name, forward, inputs=op.inputs, rules=op.rules, real_rules=op.real_rules, kind=op.kind,
-        partials=op.partials, batch=_batch_rule(op),
+        partials=op.partials, batch=_batch_rule(op), autocast=op.autocast,
     )  # fmt: skip
 
 

@@ -187,6 +187,7 @@ prelu: Op = op(
         weight=lambda h, g, x: drop(x > 0, h * g),
     ),
     weight=lambda g, x: drop(x > 0, g * x),
+    autocast="short",
 )
 
 

@@ -82,5 +82,6 @@ attention: Op = fused(
     inputs=("query", "key", "value", "mask", "dropout"),
     batch=attended,
     joint=_attention_pullback,
+    autocast="short",
 )
 attention.copies_before_writes = True

@@ -51,6 +51,7 @@ convolution: Op = op(
     batch=convolved,
     x=_input_rule,
     weight=_weight_rule,
+    autocast="short",
 )
 convolution_biased: Op = op(
     "ConvolutionBackward0",
@@ -59,6 +60,7 @@ convolution_biased: Op = op(
     x=_input_rule,
     weight=_weight_rule,
     bias=_bias_rule,
+    autocast="short",
 )
 
 
@@ -84,7 +86,11 @@ def _keeping_rule(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, **geom
 
 
 convolution_keeping: Op = fused(  # where the weight's gradient will be wanted; groups is 1 and the values are real
-    "ConvolutionBackward0", _keeping, inputs=("x", "weight", "bias"), joint=_keeping_rule
+    "ConvolutionBackward0",
+    _keeping,
+    inputs=("x", "weight", "bias"),
+    joint=_keeping_rule,
+    autocast="short",
 )
 
 
@@ -112,6 +118,7 @@ convolution_input: Op = op(
     batch=convolved,
     g=_transposed_input_rule,
     weight=_transposed_weight_rule,
+    autocast="short",
 )
 convolution_input_biased: Op = op(
     "ConvolutionBackward0",
@@ -120,6 +127,7 @@ convolution_input_biased: Op = op(
     g=_transposed_input_rule,
     weight=_transposed_weight_rule,
     bias=_bias_rule,
+    autocast="short",
 )
 
 
@@ -141,6 +149,7 @@ convolution_weight: Op = op(
     batch=convolved_weight,
     g=_weight_map_left,
     x=_weight_map_right,
+    autocast="short",
 )
 
 # --- windows as columns ---

@@ -67,7 +67,7 @@ def _plain_matrices(a: Any, b: Any) -> bool:
 
 # Real matrices, the commonest case of all: products in which one factor is taken transposed, closed under taking
 # pullbacks. So derivatives of any order are one product each, without views of transposes in between.
-mm: Op = op("MmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
+mm: Op = op("MmBackward0", _matmul, kind="bilinear", a=_left, b=_right, autocast="short")
 mm.real_rules = {
     # What is small takes no further call: every backward pass of a network comes by here.
     "a": lambda g, b: (
@@ -88,6 +88,7 @@ times_transposed: Op = op(
     kind="bilinear",
     first=lambda g, second: mm(g, conjugate(second)),
     second=lambda g, first: matmul(transposed(g), conjugate(first)),
+    autocast="short",
 )
 times_transposed.real_rules = {
     "first": lambda g, second: product(g, second) if _plain_matrices(g, second) else mm(g, second),
@@ -99,13 +100,14 @@ transposed_times: Op = op(
     kind="bilinear",
     left=lambda g, right: matmul(conjugate(right), transposed(g)),
     right=lambda g, left: mm(conjugate(left), g),
+    autocast="short",
 )
 transposed_times.real_rules = {
     "left": lambda g, right: product(right, g.T) if _plain_matrices(g, right) else times_transposed(right, g),
     "right": lambda g, left: product(left, g) if _plain_matrices(g, left) else mm(left, g),
 }
-bmm: Op = op("BmmBackward0", _matmul, kind="bilinear", a=_left, b=_right)
-matmul: Op = op("UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right_of_batches)
+bmm: Op = op("BmmBackward0", _matmul, kind="bilinear", a=_left, b=_right, autocast="short")
+matmul: Op = op("UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right_of_batches, autocast="short")
 mm.side_by_side = bmm.side_by_side = matmul.side_by_side = True
 mm.divisible = bmm.divisible = matmul.divisible = LARGE_FACTOR
 
@@ -120,7 +122,9 @@ def _mv_vector(g: Any, a: Any) -> Any:
     return np.reshape(matmul(adjoint(rows(a)), np.reshape(g, (-1, 1))), (-1,))
 
 
-mv: Op = op("MvBackward0", _matmul, kind="bilinear", a=lambda g, b: column(g) * conjugate(b), b=_mv_vector)
+mv: Op = op(
+    "MvBackward0", _matmul, kind="bilinear", a=lambda g, b: column(g) * conjugate(b), b=_mv_vector, autocast="short"
+)
 mv.real_rules = {
     "a": lambda g, b: column(g) * b,
     "b": lambda g, a: (
@@ -134,8 +138,8 @@ vm: Op = op(
     kind="bilinear",
     a=lambda g, b: mv(conjugate(b), g),
     b=lambda g, a: column(conjugate(a)) * g,
+    autocast="short",
 )
-vm.name = mv.name  # what autocast knows it by
 dot: Op = op("DotBackward0", _matmul, kind="bilinear", a=lambda g, b: g * conjugate(b), b=lambda g, a: g * conjugate(a))
 vdot: Op = op(
     "VdotBackward0",
@@ -182,14 +186,15 @@ _OF_PRODUCT_ADDED: dict[str, Any] = {
     "a": lambda g, b, alpha: _scaled(matmul(g, adjoint(b)), alpha),
     "b": lambda g, a, alpha: _scaled(matmul(adjoint(a), g), alpha),
 }
-addmm: Op = op("AddmmBackward0", _addmm, **_OF_PRODUCT_ADDED)
-baddbmm: Op = op("BaddbmmBackward0", _addmm, **_OF_PRODUCT_ADDED)
+addmm: Op = op("AddmmBackward0", _addmm, **_OF_PRODUCT_ADDED, autocast="short")
+baddbmm: Op = op("BaddbmmBackward0", _addmm, **_OF_PRODUCT_ADDED, autocast="short")
 addmv: Op = op(
     "AddmvBackward0",
     _addmm,
     x=lambda g, beta: _scaled(g, beta),
     a=lambda g, b, alpha: _scaled(column(g) * conjugate(b), alpha),
     b=lambda g, a, alpha: _scaled(matmul(adjoint(a), column(g))[:, 0], alpha),
+    autocast="short",
 )
 
 
@@ -199,7 +204,7 @@ def _addbmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     return _addmm(x, np.swapaxes(a, 0, 1).reshape(a.shape[1], summed), b.reshape(summed, b.shape[2]), beta, alpha)
 
 
-addbmm: Op = op("AddbmmBackward0", _addbmm, **_OF_PRODUCT_ADDED)
+addbmm: Op = op("AddbmmBackward0", _addbmm, **_OF_PRODUCT_ADDED, autocast="short")
 
 
 @in_single
@@ -249,8 +254,10 @@ def _layer_weight(g: Any, x: Any) -> Any:
     return np.sum(column(g) * conjugate(x), axis=tuple(range(len(x.shape) - 1)))
 
 
-linear_layer: Op = op("AddmmBackward0", _linear_layer, x=_layer_input, weight=_layer_weight, bias=passed_on)
-linear_map: Op = op("MmBackward0", _weigh, kind="bilinear", x=_layer_input, weight=_layer_weight)
+linear_layer: Op = op(
+    "AddmmBackward0", _linear_layer, x=_layer_input, weight=_layer_weight, bias=passed_on, autocast="short"
+)
+linear_map: Op = op("MmBackward0", _weigh, kind="bilinear", x=_layer_input, weight=_layer_weight, autocast="short")
 
 
 def _as_torch_shows_it(node: Any) -> None:
@@ -325,6 +332,7 @@ contract: Op = op(
     kind="bilinear",
     a=lambda g, b, labels: contract(g, conjugate(b), labels=(labels[2], labels[1], labels[0])),
     b=lambda g, a, labels: contract(conjugate(a), g, labels=(labels[0], labels[2], labels[1])),
+    autocast="short",
 )
 
 
@@ -359,6 +367,7 @@ trace: Op = linear(
     x=lambda g, x_shape: place_diagonal(
         expand(np.reshape(g, (1,)), shape=(min(x_shape),)), shape=x_shape, offset=0, axis1=0, axis2=1
     ),
+    autocast="full",
 )
 
 

@@ -100,6 +100,7 @@ euclidean_distances: Op = op(
     _euclidean,
     a=_euclidean_left,
     b=lambda g, a, b, out: _euclidean_left(adjoint(g), b, a, adjoint(out)),
+    autocast="full",
 )
 
 
@@ -145,6 +146,7 @@ distances_of: Op = op(
     _distances,
     a=_distances_left,
     b=lambda g, a, b, out, order: _distances_left(np.swapaxes(g, -1, -2), b, a, np.swapaxes(out, -1, -2), order),
+    autocast="full",
 )
 
 

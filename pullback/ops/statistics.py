@@ -153,8 +153,8 @@ def _product_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> A
     return g * conjugate(permute(others, axes=tuple(order.index(i) for i in range(len(order)))))
 
 
-product_all: Op = op("ProdBackward0", _product, x=_product_pullback)
-product_axes: Op = op("ProdBackward1", _product, x=_product_pullback)
+product_all: Op = op("ProdBackward0", _product, x=_product_pullback, autocast="full")
+product_axes: Op = op("ProdBackward1", _product, x=_product_pullback, autocast="full")
 
 # --- sums that leave NaN out ---
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pullback.autograd.op import FIELDS, elementwise, fused, linear, op
+from pullback.ops import matmul, shape
 
 
 def test_constructors_share_their_fields():
@@ -30,3 +31,11 @@ def test_unknown_fields_are_refused(make, wrong, forward):
 def test_rules_are_of_inputs_that_are_named():
     with pytest.raises(TypeError, match="'y' of WrongBackward0"):
         op("WrongBackward0", np.zeros_like, inputs=("x",), y=lambda g: g)
+
+
+def test_autocast_is_one_of_three():
+    """What is cast is said by the operation, not by the name of its node, which others may share."""
+    assert op("MmBackward0", lambda x: x, x=lambda g: g).autocast == "as given"
+    assert (matmul.mm.autocast, matmul.vm.autocast, shape.unsafe_reshape.autocast) == ("short", "short", "as given")
+    with pytest.raises(TypeError, match="autocast of WrongBackward0 is 'half'.*'full'"):
+        op("WrongBackward0", lambda x: x, x=lambda g: g, autocast="half")

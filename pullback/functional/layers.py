@@ -23,11 +23,10 @@ _SHARED = (
     "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "hardshrink",
     "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "native_channel_shuffle", "pairwise_distance",
     "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rms_norm", "rrelu", "rrelu_", "selu", "selu_",
-    "threshold", "threshold_",
+    "threshold_",
 )  # fmt: skip
 for _name in _SHARED:
     FUNCTIONS[_name] = getattr(F, _name)
-FUNCTIONS["threshold"] = with_out(F.threshold)
 for _name in ("hardshrink", "prelu"):
     METHODS[_name] = getattr(F, _name)
 
@@ -36,6 +35,14 @@ def _at_top(function: Callable) -> Callable:
     FUNCTIONS[function.__name__] = function
     return function
 
+
+@with_out
+def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    """x where it exceeds the threshold, `value` elsewhere."""
+    return F.threshold(input, threshold, value)
+
+
+FUNCTIONS["threshold"] = threshold
 
 # --- normalization ---
 

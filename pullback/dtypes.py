@@ -148,7 +148,7 @@ def number_in(value: Any, kind: np.dtype) -> Any:
             raise RuntimeError(f"value cannot be converted to type {_BY_NUMPY[kind]._name}_t without overflow")
         value = int(value) & largest if kind.kind == "u" else int(value)
     elif abs(value) > LARGEST_HALF and kind.name in _LARGEST and _LARGEST[kind.name] < abs(value) < float("inf"):
-        raise RuntimeError(f"value cannot be converted to type {_BY_NUMPY[kind].short_name} without overflow")
+        raise RuntimeError(f"value cannot be converted to type {from_numpy_dtype(kind).short_name} without overflow")
     return kind.type(value)
 
 

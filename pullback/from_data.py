@@ -43,7 +43,7 @@ def array_from(data: Any, dtype: Any = None) -> np.ndarray:
         if array.dtype is not kind:  # operations know dtypes by NumPy's own objects, and pickled arrays have others
             array = array.astype(kind)
     else:
-        array, from_numbers = _from_python(data)
+        array, from_numbers = _from_python(data, dtype is not None and as_dtype(dtype)._numpy.kind in "biu")
         if dtype is None and from_numbers and array.dtype.kind == "u":
             raise ValueError("Overflow when unpacking long long: the number does not fit in int64")
         if dtype is None and from_numbers:
@@ -93,8 +93,11 @@ def _checked_integers(array: np.ndarray, wanted: np.dtype) -> np.ndarray:
         raise _overflow(wanted) from None
 
 
-def _from_python(data: Any) -> tuple[np.ndarray, bool]:
-    """An array of a number or of nested sequences, and whether it was made of Python numbers (which have no dtype)."""
+def _from_python(data: Any, whole: bool) -> tuple[np.ndarray, bool]:
+    """An array of a number or of nested sequences, and whether it was made of Python numbers (which have no dtype).
+
+    Where `whole` numbers are wanted, Python's fractions are cut, and those of tensors and NumPy refused, as torch does.
+    """
     if isinstance(data, (bool, int, float, complex)):
         return np.array(data), True
     if not isinstance(data, (list, tuple)):
@@ -114,7 +117,7 @@ def _from_python(data: Any) -> tuple[np.ndarray, bool]:
         else:
             if array.dtype.kind in "bi" or array.dtype.kind in "fc" and not _holds_dtypes(data, array.size):
                 return array, True
-    return _element_by_element(data)
+    return _element_by_element(data, whole)
 
 
 def _is_sequence(data: Any) -> bool:
@@ -145,10 +148,14 @@ def _first_element(data: Any) -> Any:
     return data
 
 
-def _element_by_element(data: Any) -> tuple[np.ndarray, bool]:
+def _element_by_element(data: Any, whole: bool) -> tuple[np.ndarray, bool]:
     shape = _shape_of(data)
     flat: list[Any] = []
     _flatten(data, shape, 0, flat)
+    if whole:
+        for item in flat:
+            _refuse_fractions(item)
+    flat = [_number_in(item) if isinstance(item, Tensor) else item for item in flat]
     if not flat:
         return np.empty(shape, default_dtype()._numpy), False
     if any(isinstance(item, (np.ndarray, np.generic)) for item in flat):
@@ -196,7 +203,17 @@ def _number_in(tensor: Tensor) -> Any:
         )
     if tensor._requires_grad:
         warn_history_lost(" torch.stack(tensors) makes one tensor of several and keeps it.")
-    return tensor._array
+    return tensor._array.reshape(())[()]
+
+
+def _refuse_fractions(item: Any) -> None:
+    if isinstance(item, Tensor) and item._array.dtype.kind not in "biu":
+        raise TypeError(
+            "only integer tensors of a single element can be converted to an index. To cut fractions: .long() of each, or of "
+            "the whole tensor."
+        )
+    if isinstance(item, np.inexact) and not isinstance(item, (float, complex)):  # float64 is one of Python's
+        raise TypeError(f"'numpy.{type(item).__name__}' object cannot be interpreted as an integer")
 
 
 def _flatten(data: Any, shape: tuple, depth: int, out: list) -> None:
@@ -205,11 +222,9 @@ def _flatten(data: Any, shape: tuple, depth: int, out: list) -> None:
             raise TypeError("new(): invalid data type 'str'")
         raise ValueError("too many dimensions 'str'")
     if depth == len(shape):
-        if isinstance(data, Tensor):
-            data = _number_in(data)
         if isinstance(data, np.ndarray) and data.size == 1:
             data = data.reshape(())[()]
-        if not isinstance(data, (bool, int, float, complex, np.generic)):
+        if not isinstance(data, (bool, int, float, complex, np.generic, Tensor)):
             if _is_sequence(data):
                 raise TypeError(f"not a sequence of numbers: {type(data).__name__} at depth {depth}")
             raise _no_number(data)

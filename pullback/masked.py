@@ -184,7 +184,13 @@ def norm(
 ) -> Tensor:
     """Vector norm of the selected elements."""
     x = _with(input, mask, math.inf if ord == -math.inf else 0)
-    x = x if dtype is None else x.to(dtype)
+    if dtype is not None:
+        wanted = as_dtype(dtype)
+        if not (wanted.is_floating_point or wanted.is_complex):
+            raise RuntimeError(
+                f"linalg.vector_norm: dtype should be floating point or complex, but got {wanted.type_name}"
+            )
+        x = x.to(wanted)
     return _vector_norm(x, 2.0 if ord is None else ord, _dims(dim, input.ndim), bool(keepdim))
 
 

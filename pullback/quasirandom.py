@@ -68,18 +68,28 @@ class SobolEngine:
 
     def fast_forward(self, n: int) -> SobolEngine:
         """Leave points out."""
-        self._next(n)
+        if n > 0:
+            self._count(n)
+            last = self.num_generated - 1
+            digits = (last ^ last >> 1) >> np.arange(_BITS) & 1  # Gray's code: neighbours differ in one digit
+            self._point = self._shift ^ np.bitwise_xor.reduce(self._directions * digits, axis=1)
         return self
+
+    def _count(self, n: int) -> None:
+        if self.num_generated + n > 2**_BITS:
+            raise ValueError(f"SobolEngine has 2**{_BITS} points: after {self.num_generated}, {n} more are too many")
+        self.num_generated += n
 
     def _next(self, n: int) -> np.ndarray:
         """The next points as integers. Each differs from the one before in one direction: that of the lowest 0 bit."""
-        first = self.num_generated == 0
-        numbers = np.arange(0 if first else self.num_generated - 1, self.num_generated + n - 1, dtype=np.int64)
+        before = self.num_generated
+        first = before == 0
+        self._count(n)
+        numbers = np.arange(0 if first else before - 1, before + n - 1, dtype=np.int64)
         lowest_zero = np.log2(~numbers & (numbers + 1)).astype(np.int64)
         steps = np.concatenate([self._point[None], self._directions[:, lowest_zero].T])
         points = np.bitwise_xor.accumulate(steps, axis=0)
         self._point = points[-1].copy()
-        self.num_generated += n
         return points if first else points[1:]
 
     def _scramble(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .creation import dtype_for, finish, into, numpy_dtype
-from .dtypes import default_dtype
+from .dtypes import default_dtype, from_numpy_dtype
 from .functional.registry import FUNCTIONS, with_numpy_names
 from .notices import warn_user
 from .tensor import Tensor
@@ -46,8 +46,8 @@ def arange(
     if dtype is None and out is None and all(isinstance(v, int) for v in (start, end, step)):
         return finish(np.arange(start, end, step, dtype=np.int64), requires_grad, device)
     kind = numpy_dtype(dtype_for(dtype, out))
-    if kind.kind == "b":
-        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+    if kind.kind in "bc":
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{from_numpy_dtype(kind).type_name}'")
     if kind == np.int64:
         start, end, step = int(start), int(end), int(step)
         if step == 0:
@@ -114,6 +114,8 @@ def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Tensor |
             f"torch.{name}(): inferred dtype {default_dtype().to_complex().short_name} can't be safely cast to passed "
             f"dtype {dtype_for(dtype, out).type_name}"
         )
+    if kind.kind == "b":
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
     return first, last, kind
 
 

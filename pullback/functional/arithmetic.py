@@ -18,7 +18,7 @@ from ..ops import pointwise as ops
 from ..tensor import Tensor
 from .beside_arrays import by_numpy
 from .checks import broadcasting, need_first_tensor, need_one_tensor, not_implemented_for, warn_of_older_form
-from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, operand, promote
+from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, need_room, operand, promote
 from .registry import public
 
 
@@ -139,6 +139,8 @@ def _scaled(op: Op, a: Any, b: Any, alpha: Any) -> Tensor:
         second = wrap(np.asarray(second, first._array.dtype))
     if isinstance(alpha, float) and first._array.dtype.kind in "iub":
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if type(alpha) is float:
+        need_room(alpha, first._array.dtype)
     if isinstance(alpha, bool) and first._array.dtype.kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     try:
@@ -225,6 +227,7 @@ def true_divide(input: Any, other: Any) -> Tensor:
 def pow(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent`; either may be a number."""
     if type(exponent) in (int, float) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
+        need_room(exponent, input._array.dtype)
         return (
             apply_unary(ops.square, input)
             if exponent == 2

@@ -21,10 +21,18 @@ from .registry import public
 from .subviews import narrow
 
 
+def _accumulated(function: str, input: Any, dtype: Any) -> Tensor:
+    """The operand of running sums and products, in the dtype they are made in; bool is none."""
+    x = sum_operand(as_tensor(input), dtype)
+    if x._array.dtype.kind == "b":
+        raise not_implemented_for(f"{function}_out_cpu", x)
+    return x
+
+
 @public(in_place=True, out=True)
 def cumsum(input: Any, dim: int, *, dtype: dtype_type | None = None) -> Tensor:
     """Running sums along a dim; integers are summed in int64."""
-    x = sum_operand(as_tensor(input), dtype)
+    x = _accumulated("cumsum", input, dtype)
     axis = wrap_dim(dim, x._array.ndim)
     if x._array.ndim == 0:
         return x.clone()
@@ -34,7 +42,7 @@ def cumsum(input: Any, dim: int, *, dtype: dtype_type | None = None) -> Tensor:
 @public(in_place=True, out=True)
 def cumprod(input: Any, dim: int, *, dtype: dtype_type | None = None) -> Tensor:
     """Running products along a dim; integers are multiplied in int64."""
-    x = sum_operand(as_tensor(input), dtype)
+    x = _accumulated("cumprod", input, dtype)
     axis = wrap_dim(dim, x._array.ndim)
     return apply_unary(ops.cumprod, x, {"axis": axis}) if x._array.ndim else x.clone()
 

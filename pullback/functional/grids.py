@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import apply, wrap
+from ..dtypes import from_numpy_dtype
 from ..ops import scatter
 from ..tensor import Tensor
 from . import cumulative, joining, rearranging, shape
@@ -34,11 +35,18 @@ def _triangle_indices(name: str, find: Any) -> None:
         from ..creation import finish
 
         row, col = need_int(row, name, "row", 1), need_int(col, name, "col", 2)
+        offset = need_int(offset, name, "offset", 3)
         for label, n in (("row", row), ("col", col)):
             if n < 0:
                 raise RuntimeError(f"{label} must be non-negative, got {n}")
+        kind = _numpy_dtype(dtype, np.dtype(np.int64))
+        if kind not in (np.int64, np.int32):
+            raise NotImplementedError(
+                f"\"{name}\" not implemented for '{from_numpy_dtype(kind).type_name}'. Indices are int32 or int64."
+            )
+        offset = max(-row, min(offset, col))  # beyond the last diagonal there is nothing, or all
         indices = np.stack(find(row, offset, col))
-        return finish(indices.astype(_numpy_dtype(dtype, np.dtype(np.int64))), requires_grad, device, layout=layout)
+        return finish(indices.astype(kind), requires_grad, device, layout=layout)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The rows and columns of the {'lower' if name.startswith('tril') else 'upper'} triangle."

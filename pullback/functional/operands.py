@@ -28,6 +28,7 @@ from .refusals import must_be_sizes, must_be_tensor
 
 NUMBERS: tuple[Any, ...] = (int, float, complex)  # bool is an int
 _PLAIN = (float, int)
+SMALLEST_TOO_LARGE: int = 2**63  # for sizes, dims and places, which have 64 bits
 
 
 def as_tensor(value: Any, name: str = "input", function: str | None = None) -> Tensor:
@@ -163,10 +164,23 @@ def _index(value: Any) -> int:
 def need_int(value: Any, function: str, name: str, position: int) -> int:
     """A whole number. 2.0 is none, as in torch: a length or a place was computed with fractions."""
     if type(value) is int:
-        return value
+        return value if -SMALLEST_TOO_LARGE <= value < SMALLEST_TOO_LARGE else in_64_bits(value, function, name)
     if hasattr(value, "__index__") and type(value) is not bool:
-        return value.__index__()
+        return in_64_bits(value.__index__(), function, name)
     raise TypeError(f"{function}(): argument '{name}' (position {position}) must be int, not {type(value).__name__}")
+
+
+def in_64_bits(value: int, function: str, name: str) -> int:
+    """A whole number that sizes and places can be counted with; ValueError in torch's words if it is too large for that."""
+    if -SMALLEST_TOO_LARGE <= value < SMALLEST_TOO_LARGE:
+        return value
+    raise ValueError(f"Overflow when unpacking long long: {function}() cannot take {value} as '{name}'")
+
+
+def need_room(value: Any, kind: np.dtype) -> None:
+    """Refuse a number that elements of a dtype cannot hold, as torch does: it would be infinite there."""
+    if value is not None and not -LARGEST_HALF <= value <= LARGEST_HALF:
+        number_in(value, kind)
 
 
 def need_bool(value: Any, function: str, name: str = "keepdim") -> bool:

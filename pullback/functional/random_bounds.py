@@ -98,8 +98,8 @@ def check_uniform(low: float, high: float, kind: np.dtype) -> None:
 
 def check_permutation(n: int, kind: np.dtype) -> None:
     """RuntimeError unless a dtype can number n elements."""
-    if kind.kind == "b":
-        raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
+    if kind.kind in "bc":
+        raise NotImplementedError(f"\"randperm\" not implemented for '{from_numpy_dtype(kind).type_name}'")
     if kind.kind in "iu" and n - 1 > np.iinfo(kind).max:
         raise RuntimeError(f"value cannot be converted to type {_c_name(kind)} without overflow: n is {n}")
     digits = _DIGITS.get(from_numpy_dtype(kind)._name)

@@ -312,7 +312,7 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> T
     low, high = args if len(args) == 2 else (0, args[0]) if args else (bounds.get("from"), bounds.get("to"))
     if low is None and high is None:
         return _filled(_random, self, generator, lambda g, shape, kind, _: discrete.random(g, shape, kind))
-    low, high = integer_range(int(low or 0), None if high is None else int(high), self._array.dtype)
+    low, high = integer_range(*_limits(low, high, "random_"), self._array.dtype)
     return _filled(_random, self, generator, _integers, low, high)
 
 

@@ -14,7 +14,7 @@ from ..ops import rearranging as ops
 from ..ops import scatter
 from ..tensor import Tensor
 from . import shape
-from .operands import need_int, sizes_of, wrap_dim, wrap_dims
+from .operands import need_int, need_room, sizes_of, wrap_dim, wrap_dims
 from .refusals import blamed, in_a_row
 from .registry import public
 
@@ -186,6 +186,8 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
             "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
             f"{len(pad)} while the input has {len(sizes)} dimensions."
         )
+    if type(value) is float:
+        need_room(value, input._array.dtype)
     missing = len(sizes) - len(pad) // 2
     before = (0,) * missing + tuple([int(n) for n in pad[-2::-2]])
     after = (0,) * missing + tuple([int(n) for n in pad[::-2]])

@@ -16,7 +16,7 @@ from ..ops import special as ops
 from ..quiet import quiet
 from ..tensor import Tensor
 from .checks import apply_to_both, broadcasting, need_one_tensor, need_tensor, not_implemented_for
-from .operands import NUMBERS, float_operand, operand, promote
+from .operands import NUMBERS, float_operand, need_int, operand, promote
 from .registry import FUNCTIONS, IN_PLACE, METHODS, public, with_out
 
 SPECIAL: dict[str, Callable[..., Any]] = {}
@@ -129,6 +129,8 @@ def mvlgamma(input: Any, p: int) -> Tensor:
     x = float_operand(input, "input", "mvlgamma")
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if need_int(p, "mvlgamma", "p", 2) > 10**5:
+        raise RuntimeError(f"mvlgamma(): p={p} is too large: there are as many terms for every element")
     return apply_unary(ops.multigammaln, x, {"p": p})
 
 

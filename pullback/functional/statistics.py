@@ -10,8 +10,8 @@ import numpy as np
 from ..arrays.batched import all_values
 from ..autograd.tape import apply, apply_unary, wrap
 from ..autograd.views import as_own
+from ..dtypes import as_dtype, get_default_dtype
 from ..dtypes import dtype as dtype_type
-from ..dtypes import get_default_dtype
 from ..notices import warn_user
 from ..ops import norms as norm_ops
 from ..ops import sorting
@@ -205,6 +205,10 @@ def norm(
     """Norm of a tensor as one vector, or over dims; p is a number, "fro" or "nuc"."""
     if out is not None:
         return store("norm", lambda x: norm(x, p, dim, keepdim, dtype), (input,), {}, out)
+    if dtype is not None and as_dtype(dtype).is_complex and input._array.dtype.kind != "c":
+        raise RuntimeError(
+            f"linalg.vector_norm: dtype should be real for real inputs, but got {as_dtype(dtype).type_name}"
+        )
     x = in_dtype(input, dtype)
     if x._array.dtype.kind in "biu":
         raise RuntimeError(

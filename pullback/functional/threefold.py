@@ -23,7 +23,7 @@ from .checks import (
     of_one_float,
     warn_of_older_form,
 )
-from .operands import as_tensor, operand, promote, result_type
+from .operands import as_tensor, need_room, operand, promote, result_type
 from .registry import METHODS, public
 from .writing import direct, times
 
@@ -40,14 +40,20 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     x = as_tensor(input)
     if x._array.dtype.kind == "f" and type(min) in _BOUNDS and type(max) in _BOUNDS:
+        need_room(min, x._array.dtype)
+        need_room(max, x._array.dtype)
         return apply_unary(pointwise.clamp_scalar, x, {"minimum": min, "maximum": max})
     if x._array.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types: complex numbers have no order")
     bounds = [operand(bound) for bound in (min, max) if bound is not None]
-    if x._array.dtype.kind in "iu":
-        for bound in bounds:
-            if isinstance(bound, int):
-                number_in(bound, x._array.dtype)  # promotion would let it wrap
+    for bound in bounds:
+        if (
+            isinstance(bound, int)
+            and x._array.dtype.kind in "iu"
+            or isinstance(bound, float)
+            and x._array.dtype.kind == "V"
+        ):
+            number_in(bound, x._array.dtype)  # promotion would let it wrap
     x, *bounds = promote(x, *bounds)
     if not any(isinstance(bound, Tensor) for bound in bounds):
         low, high = bounds if len(bounds) == 2 else (bounds[0], None) if max is None else (None, bounds[0])
@@ -62,6 +68,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
 def clamp_min(input: Any, min: Any) -> Tensor:
     """Elements not below `min`."""
     if type(min) in _PLAIN and isinstance(input, Tensor) and input._array.dtype.kind == "f":
+        need_room(min, input._array.dtype)
         return apply_unary(pointwise.clamp_min_scalar, input, {"minimum": min, "maximum": None})
     x, bound = _clamp_operands("clamp_min", input, min)
     if isinstance(bound, Tensor):
@@ -73,6 +80,7 @@ def clamp_min(input: Any, min: Any) -> Tensor:
 def clamp_max(input: Any, max: Any) -> Tensor:
     """Elements not above `max`."""
     if type(max) in _PLAIN and isinstance(input, Tensor) and input._array.dtype.kind == "f":
+        need_room(max, input._array.dtype)
         return apply_unary(pointwise.clamp_max_scalar, input, {"minimum": None, "maximum": max})
     x, bound = _clamp_operands("clamp_max", input, max)
     if isinstance(bound, Tensor):

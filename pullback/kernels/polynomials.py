@@ -19,6 +19,7 @@ Step = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 # How often the recurrence looks whether everything has overflowed to nan and the rest of the orders is futile.
 _CHECK_EVERY = 64
+_MOST_STEPS = 10**6  # a few seconds; more would seem to hang
 _LONG = 4096  # orders from which on steps are multiplied together
 _AT_ONCE = 65536  # steps times elements of one product
 
@@ -29,6 +30,7 @@ def _recurrence(x: np.ndarray, n: np.ndarray, first: np.ndarray, step: Step) -> 
     result = np.where(n <= 0, previous, current)
     result[n < 0] = 0.0
     lowest, highest = int(n.min(initial=0)), int(n.max(initial=0))
+    _refuse_endless(highest, _MOST_STEPS)
     uniform = n.size > 0 and n[0] == highest and (n == highest).all()
     for k in range(2, highest + 1):
         previous, current = current, step(k, x, previous, current)
@@ -37,6 +39,11 @@ def _recurrence(x: np.ndarray, n: np.ndarray, first: np.ndarray, step: Step) -> 
         if k % _CHECK_EVERY == 0 and np.isnan(current).all():
             break
     return current if uniform and highest >= 2 else result
+
+
+def _refuse_endless(order: int, most: int) -> None:
+    if order > most:
+        raise RuntimeError(f"a polynomial of order {order} takes as many steps; orders go up to {most}")
 
 
 def _orders(n: np.ndarray) -> np.ndarray:
@@ -124,6 +131,7 @@ def _laguerre_l(x: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 def _laguerre_by_products(x: np.ndarray, n: np.ndarray) -> np.ndarray:
     """A state (order k, its difference from order k - 1) is carried through many steps at once."""
+    _refuse_endless(int(n.max(initial=0)), 100 * _MOST_STEPS)
     result = np.full_like(x, np.nan)
     alive, done, state = np.arange(x.size), 1, np.stack([1 - x, -x])
     for target in np.unique(n).tolist():

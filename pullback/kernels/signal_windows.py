@@ -31,6 +31,10 @@ def _check(name: str, length: int, dtype: np.dtype | type) -> None:
 
 
 def _check_older(name: str, length: int, dtype: np.dtype | type) -> None:
+    if not hasattr(length, "__index__"):
+        raise TypeError(f"{name}(): argument 'window_length' (position 1) must be int, not {type(length).__name__}")
+    if length >= 2**63:
+        raise ValueError(f"Overflow when unpacking long long: {name}() cannot make {length} samples")
     if length < 0:
         raise RuntimeError(
             f"{name} requires non-negative window_length, got window_length={length}. It is the number of samples."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..device import require_cpu
+from ..dtypes import dtype as dtype_type
 from ..tensor import Tensor
 
 
@@ -16,6 +17,8 @@ def make_tensor(
     from .. import ones_like, repeat_interleave, where
 
     require_cpu(device)
+    if not isinstance(dtype, dtype_type):
+        raise TypeError(f"The requested dtype '{dtype}' is not supported by torch.testing.make_tensor()")
     sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else tuple(shape)
     draw = _floats if dtype.is_floating_point or dtype.is_complex else _integers
     result = draw(sizes, dtype, low, high)

@@ -92,6 +92,9 @@ f.avg_pool1d(t.ones(1, 2, 8), 10**9, ceil_mode=True, padding=5)
 t.tril(t.ones(3, 3), -(2**63))
 t.triu(t.ones(3, 3), 2**63 - 1)
 t.tril(t.ones(3, 3), 2**40)
+t.tril_indices(2, 3, 2**40)
+t.triu_indices(2, 3, -(2**62))
+t.triu_indices(2, 3, 2**62)
 t.diff(t.ones(3), 2**40)
 t.ones(3)[: 2**63]
 t.ones(3)[2**63 :]
@@ -104,6 +107,15 @@ t.diag(t.ones(3), 2**100)
 t.ones(3)[2**63]
 t.ones(3)[-(2**63)]
 t.nn.functional.unfold(t.ones(1, 2, 4, 4), 2**31)
+t.nn.functional.pad(t.ones(1, 2, 4, 4), (2**64, 1))
+t.nn.functional.interpolate(t.ones(1, 2, 4, 4), size=2**64)
+t.nn.functional.adaptive_avg_pool2d(t.ones(1, 2, 4, 4), 2**62)
+t.mvlgamma(t.ones(3) * 1e12, 2**31)
+t.special.laguerre_polynomial_l(t.ones(3), 2**31)
+t.special.legendre_polynomial_p(t.ones(3), 2**31)
+t.special.chebyshev_polynomial_t(t.ones(3), 2**31)
+t.quasirandom.SobolEngine(2).draw(2**31)
+t.quasirandom.SobolEngine(2).fast_forward(2**31)
 """
 
 

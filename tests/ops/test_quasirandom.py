@@ -43,3 +43,16 @@ def test_mistakes():
     engine.draw(3)
     with pytest.raises(ValueError, match="balance properties"):
         engine.draw_base2(2)
+
+
+@pytest.mark.parametrize("scramble", [False, True])
+def test_points_far_along_are_reached_at_once(scramble):
+    """Left out one at a time, drawn, or all at once: the same points follow."""
+    engines = [pullback.quasirandom.SobolEngine(3, scramble, seed=1) for _ in range(2)]
+    engines[0].draw(41)
+    engines[1].fast_forward(1).fast_forward(40)
+    assert engines[0].draw(5).tolist() == engines[1].draw(5).tolist()
+    far = pullback.quasirandom.SobolEngine(3).fast_forward(2**30 - 2)
+    theirs = torch.quasirandom.SobolEngine(3).fast_forward(2**20)
+    assert far.draw(2).shape == (2, 3)
+    assert pullback.quasirandom.SobolEngine(3).fast_forward(2**20).draw(2).tolist() == theirs.draw(2).tolist()

@@ -9,6 +9,7 @@ import numpy as np
 from ... import random
 from ...autograd.tape import wrap
 from ...functional.checks import need_tensor
+from ...functional.operands import in_64_bits
 from ...notices import warn_user
 from ...tensor import Tensor
 from .. import _reduction
@@ -65,7 +66,7 @@ def generator() -> Any:
 def ints(value: Any, count: int, name: str) -> tuple[int, ...]:
     """An int for all of `count` axes, or one for each."""
     if isinstance(value, (tuple, list)):
-        values = tuple(number.__index__() for number in value)
+        values = tuple(in_64_bits(number.__index__(), "this function", name) for number in value)
         if len(values) == 1:
             return values * count
         if len(values) != count:
@@ -74,6 +75,6 @@ def ints(value: Any, count: int, name: str) -> tuple[int, ...]:
             )
         return values
     try:
-        return (value.__index__(),) * count
+        return (in_64_bits(value.__index__(), "this function", name),) * count
     except AttributeError:
         raise TypeError(f"{name} must be an int or a tuple of {count} ints, not {type(value).__name__}") from None

@@ -15,7 +15,7 @@ from ...autograd.writes import in_place
 from ...dtypes import finfo
 from ...functional import elementary, reductions
 from ...functional.checks import need_tensor
-from ...functional.operands import wrap_dim
+from ...functional.operands import need_room, wrap_dim
 from ...functional.registry import store
 from ...kernels.random.discrete import rrelu_noise
 from ...kernels.random.streams import exponential
@@ -123,6 +123,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     number = int if x._array.dtype.kind in "iu" else float
+    need_room(min_val, x._array.dtype)
+    need_room(max_val, x._array.dtype)
     return _activated(ops.hardtanh, x, inplace, {"low": number(min_val), "high": number(max_val)})
 
 
@@ -145,7 +147,9 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
     """0 where |x| <= lambd, x elsewhere."""
     if out is not None:
         return store("hardshrink", hardshrink, (input, lambd), {}, out)
-    return apply_unary(ops.hardshrink, float_tensor(input, "hardshrink", "hardshrink_cpu"), {"lambd": float(lambd)})
+    x = float_tensor(input, "hardshrink", "hardshrink_cpu")
+    need_room(lambd, x._array.dtype)
+    return apply_unary(ops.hardshrink, x, {"lambd": float(lambd)})
 
 
 def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
@@ -167,6 +171,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     if x._array.dtype.kind == "b":
         raise NotImplementedError("\"threshold_cpu\" not implemented for 'Bool'")
     params = {"limit": _number(threshold, "threshold", 2), "value": _number(value, "value", 3)}
+    need_room(params["value"], x._array.dtype)
     return _activated(ops.threshold, x, inplace, params)
 
 

@@ -11,6 +11,7 @@ from ...arrays.fallback import looping
 from ...autograd.tape import apply
 from ...functional.checks import need_tensor
 from ...functional.matmul import linear
+from ...functional.operands import need_int
 from ...functional.reductions import log_softmax
 from ...ops import loss as ops
 from ...ops.ctc import ctc
@@ -82,6 +83,7 @@ def nll_loss(
     """Minus the log-probability of the target class; weighted by class, and 0 where the target is `ignore_index`."""
     name = reduction_name(reduction, size_average, reduce)
     _check_classes(input, target, weight)
+    ignore_index = need_int(ignore_index, "nll_loss_nd", "ignore_index", 5)
     params = {"ignore_index": ignore_index, "reduction": name, "smoothing": 0.0}
     ndim = input._array.ndim
     op = ops.pick_classes if ndim <= 2 else ops.pick_classes_2d
@@ -104,6 +106,7 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     input, target = need_tensor(input, "cross_entropy_loss"), need_tensor(target, "cross_entropy_loss", "target", 2)
+    ignore_index = need_int(ignore_index, "cross_entropy_loss", "ignore_index", 5)
     if input._array.shape == target._array.shape:
         return _probability_cross_entropy(input, target, weight, ignore_index, name, label_smoothing)
     if input._array.dtype.kind in "biu":  # often the target, given first
@@ -262,6 +265,8 @@ def multilabel_margin_loss(
 
 def _lengths(value: Tensor | Sequence[int], name: str) -> np.ndarray:
     array = value._array if isinstance(value, Tensor) else np.asarray(value)
+    if not isinstance(value, Tensor) and (array.ndim != 1 or array.size and array.dtype.kind not in "iu"):
+        raise TypeError(f"ctc_loss(): argument '{name}' must be Tensor or tuple of ints, not {type(value).__name__}")
     if array.dtype.kind not in "iu":
         raise RuntimeError(f"{name} must be integral")
     return np.atleast_1d(array).astype(np.int64)

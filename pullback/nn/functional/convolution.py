@@ -12,6 +12,7 @@ from ...autograd import autocast
 from ...autograd.mode import RECORD, current_mode
 from ...autograd.tape import apply
 from ...functional.checks import need_tensor
+from ...functional.operands import in_64_bits, need_int
 from ...kernels.convolution import check_convolution, transposed_shape, worth_keeping
 from ...notices import warn_user
 from ...ops import convolution as ops
@@ -25,7 +26,7 @@ Sizes = int | Sequence[int]
 def _numbers(value: Any, axes: int, name: str, function: str) -> tuple[int, ...]:
     """A number for each spatial axis."""
     if type(value) is int:
-        return (value,) * axes
+        return (in_64_bits(value, function, name),) * axes
     if isinstance(value, (tuple, list)):
         values = tuple(value)
         if any(not hasattr(number, "__index__") for number in values):
@@ -35,10 +36,10 @@ def _numbers(value: Any, axes: int, name: str, function: str) -> tuple[int, ...]
                 f"expected {name} to be a single integer value or a list of {axes} values to match the convolution "
                 f"dimensions, but got {name}={list(values)}"
             )
-        return tuple(map(index, values)) * (axes if len(values) == 1 else 1)
+        return tuple([in_64_bits(index(n), function, name) for n in values]) * (axes if len(values) == 1 else 1)
     if not hasattr(value, "__index__"):
         raise _no_such_form(function, name, value)
-    return (index(value),) * axes
+    return (in_64_bits(index(value), function, name),) * axes
 
 
 def _no_such_form(function: str, name: str, value: Any) -> TypeError:
@@ -132,6 +133,7 @@ def _convolve(
             f"Given groups={groups}, expected weight to be at least 1 at dimension 0, but got weight of size "
             f"{list(weight.shape)} instead"
         )
+    groups = need_int(groups, function, "groups", 7)
     check_convolution(x._array.shape, sizes, stride, padding, dilation, groups)
     _check_operands(x, weight, bias, sizes[0], False)
     if x._array.shape[1] == 0:

@@ -12,6 +12,7 @@ from ...autograd.mode import current_mode
 from ...autograd.tape import apply, wrap
 from ...autograd.writes import bump
 from ...functional.checks import need_tensor
+from ...functional.operands import need_int
 from ...notices import warn_user
 from ...ops import embedding as ops
 from ...storage import storage_of
@@ -52,6 +53,7 @@ def _shorten_in_batch(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
 def _positive_index(padding_idx: int | None, rows: int) -> int | None:
     if padding_idx is None:
         return None
+    padding_idx = need_int(padding_idx, "embedding", "padding_idx", 3)
     if not -rows <= padding_idx < rows:
         raise AssertionError("Padding_idx must be within num_embeddings")
     return padding_idx % rows
@@ -176,7 +178,7 @@ def embedding_bag(
         what = "scaling the gradient by the frequency" if scale_grad_by_freq else "sparse weights"
         raise ValueError(f"max mode does not support {what}")
     rows = weight.shape[0]
-    if padding_idx is not None and not -rows <= padding_idx < rows:
+    if padding_idx is not None and not -rows <= need_int(padding_idx, "embedding_bag", "padding_idx", 9) < rows:
         raise RuntimeError(
             f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
         )

@@ -12,6 +12,7 @@ from ...autograd.grad_mode import no_grad
 from ...autograd.mode import current_mode
 from ...autograd.tape import apply
 from ...dtypes import bfloat16, float16
+from ...functional.operands import need_int
 from ...functional.registry import FUNCTIONS
 from ...functional.threefold import clamp_min
 from ...ops import normalization as ops
@@ -26,7 +27,7 @@ def _normalized(input: Tensor, shape: Any, function: str, star: str) -> tuple[in
         raise TypeError(
             f"{function}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {type(shape).__name__}"
         )
-    shape = tuple(shape)
+    shape = tuple([need_int(n, function, "normalized_shape", 2) for n in shape])
     if not shape:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "

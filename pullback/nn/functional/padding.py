@@ -7,6 +7,7 @@ from typing import Any
 
 from ...autograd.autocast import in_float32
 from ...autograd.tape import apply
+from ...functional.operands import SMALLEST_TOO_LARGE, in_64_bits
 from ...functional.rearranging import constant_pad_nd
 from ...kernels.resampling import padding_tables
 from ...ops.vision import resample_op
@@ -45,7 +46,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 def _amounts(pad: Any) -> tuple[int, ...]:
     values = tuple(pad.tolist()) if isinstance(pad, Tensor) else tuple(pad)
     for amount in values:
-        if type(amount) is not int:
+        if type(amount) is not int or not -SMALLEST_TOO_LARGE <= amount < SMALLEST_TOO_LARGE:
             break
     else:
         return values
@@ -55,7 +56,7 @@ def _amounts(pad: Any) -> tuple[int, ...]:
                 "pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type "
                 f"{type(amount).__name__} at pos {position}"
             )
-    return tuple(amount.__index__() for amount in values)
+    return tuple(in_64_bits(amount.__index__(), "pad", "pad") for amount in values)
 
 
 def _pad_with_own(x: Tensor, amounts: tuple, mode: str) -> Tensor:

@@ -15,6 +15,7 @@ from ...arrays.randomness import drawn
 from ...autograd.mode import current_mode
 from ...autograd.tape import apply
 from ...functional.checks import not_implemented_for
+from ...functional.operands import SMALLEST_TOO_LARGE, in_64_bits
 from ...functional.registry import store
 from ...kernels.random.streams import uniform
 from ...ops import pooling as ops
@@ -27,10 +28,10 @@ _COUNTS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 def _sizes(value: Any, axes: int, name: str, function: str) -> tuple[int, ...]:
     if type(value) is int:
-        return (value,) * axes
+        return (in_64_bits(value, function, name),) * axes
     if isinstance(value, (tuple, list)):
         if len(value) == 1:
-            return (value[0].__index__(),) * axes
+            return (in_64_bits(value[0].__index__(), function, name),) * axes
         if len(value) != axes:
             raise RuntimeError(f"{function}: {name} must either be a single int, or a tuple of {_COUNTS[axes]}")
     return ints(value, axes, name)
@@ -362,6 +363,9 @@ def _check_adaptive(input: Tensor, output: tuple, first: int, function: str) -> 
                 f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                 f"{list(input.shape)} with dimension {d} being empty"
             )
+    if max(output) >= SMALLEST_TOO_LARGE // 2:
+        in_64_bits(max(output), function, "output_size")
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={[*sizes[: -len(output)], *output]}")
     if min(output) < 0:
         raise RuntimeError(
             f"{function}: elements of output_size must be greater than or equal to 0 but received {list(output)}"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.tape import apply
+from ...functional.operands import SMALLEST_TOO_LARGE, in_64_bits, need_int
 from ...kernels.order import has_channels_last, with_channels_last
 from ...kernels.resampling import fixed_point, resize_tables
 from ...layout import contiguous_format
@@ -75,7 +76,7 @@ def _size_and_scales(input: Tensor, size: Any, scale_factor: Any, recompute: boo
             )
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        return tuple(number.__index__() for number in sizes), None
+        return tuple(in_64_bits(number.__index__(), "interpolate", "size") for number in sizes), None
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     scales = tuple(scale_factor) if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * axes
@@ -86,6 +87,8 @@ def _size_and_scales(input: Tensor, size: Any, scale_factor: Any, recompute: boo
             "in (N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
         )
     output = tuple(math.floor(float(n) * float(s)) for n, s in zip(spatial, scales, strict=True))
+    if max(output, default=0) >= SMALLEST_TOO_LARGE:
+        raise RuntimeError(f"value cannot be converted to type int64_t without overflow: scale_factor={scale_factor}")
     return output, None if recompute else tuple(float(s) for s in scales)
 
 
@@ -238,8 +241,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Channels taken from the groups in turn: (N, g * k, ...) read as (N, g, k, ...) and transposed."""
-    if input.ndim <= 2:
+    if len(input._array.shape) <= 2:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    groups = need_int(groups, "channel_shuffle", "groups", 2)
     if groups <= 0:
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     n, channels, *spatial = input.shape

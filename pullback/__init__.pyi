@@ -1048,7 +1048,7 @@ def tensor(data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires
     """
 def tensor_split(input: Tensor, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]: """Views of pieces as equal as possible, or cut at the indices given."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., *, out: Any = ...) -> Tensor: """Sum products over pairs of dims: the last `dims` of a with the first of b, or two lists of dims."""
-def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = ..., *, out: Any = ...) -> Tensor: """x where it exceeds the threshold, `value` elsewhere."""
+def threshold(input: Tensor, threshold: _float, value: _float, *, out: Any = ...) -> Tensor: """x where it exceeds the threshold, `value` elsewhere."""
 def threshold_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`threshold`, written over the input."""
 def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor: """Copies of the tensor along its last dims."""
 def to_dlpack(tensor: Tensor) -> Any: """A DLPack capsule of a tensor."""

@@ -191,3 +191,7 @@ def record_many(
                 storages = node.output_storages = {}
             result._storage = storages[number] = Storage()
     return node
+
+
+# What runs for one and two tensors: the same functions, with `apply` written out.
+from .straightened import apply_unary, binary  # noqa: E402, F401, F811

@@ -19,9 +19,9 @@ from ..notices import PACKAGE
 from ..tensor import Tensor
 
 # Operators and protocols run for whoever called them; what else calls NumPy here means tensors.
-_FILES = """autograd/tape.py autograd/straightened.py torch_function.py functional/beside_arrays.py functional/arithmetic.py functional/division.py
-            functional/matmul.py functional/writing.py functional/registry.py interop/__init__.py
-            interop/numpy_functions.py"""
+_FILES = """autograd/tape.py autograd/straightened.py torch_function.py functional/beside_arrays.py
+            functional/arithmetic.py functional/division.py functional/matmul.py functional/writing.py functional/registry.py
+            interop/__init__.py interop/numpy_functions.py"""
 _BETWEEN = frozenset(PACKAGE + name.replace("/", os.sep) for name in _FILES.split())
 _PASS = "<backward pass>"  # what `autograd/repeats.py` writes
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy import ndarray
 
 from . import seams
+from .arrays.without_elements import is_form
 from .device import cpu, device
 from .dtypes import dtype, from_numpy_dtype
 from .size import Size
@@ -403,6 +404,8 @@ class Tensor(TensorBase):
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own (writes to it are not noticed)."""
         if type(self._array) is not ndarray:
+            if is_form(self._array):  # a class that answers operations itself answers this one
+                return self.detach()
             share_with_graph(self)
         return wrap(_without_history(self.memory()))
 

@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 import pytest
+from against_torch import torch
 
 import pullback
 from pullback.autograd.mode import RECORD, current_mode
@@ -346,3 +347,26 @@ def test_all_operations_have_a_name_that_torch_knows() -> None:
                 if not hasattr(getattr(torch.ops.aten, name, None), overload):
                     unknown.append((op.node_name, name, overload))
     assert not unknown, "a name that does not follow from the node's belongs into the table in torch_names/aten.py"
+
+
+@pytest.mark.parametrize("library", [torch, pullback])
+def test_a_class_is_asked_for_the_data_of_its_objects(library):
+    seen = []
+
+    class Wrapper(library.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            return library.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+        def __init__(self, inner):
+            self.inner = inner
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args, kwargs=None):
+            seen.append(str(func))
+            return cls(func(*[x.inner if isinstance(x, cls) else x for x in args], **(kwargs or {})))
+
+    data = Wrapper(library.ones(2)).data  # of a wrapper that is gone by now
+    assert type(data) is Wrapper
+    assert (data * 3).inner.tolist() == [3.0, 3.0]
+    assert seen == ["aten.detach.default", "aten.mul.Tensor"]

@@ -13,6 +13,9 @@ CASES = {
     "beside what is made of it": lambda T, s, v, w: T.autograd.backward([s, s * 2], inputs=[v]),
     "beside what is made of it, asked for": lambda T, s, v, w: T.autograd.backward([s, s * 2], inputs=[v, s]),
     "recorded": lambda T, s, v, w: T.autograd.backward([s, (w * v).sum()], inputs=[v], create_graph=True),
+    "of what leads elsewhere": lambda T, s, v, w: T.autograd.backward([s, (w * v).sum()], inputs=[s]),
+    "all that leads elsewhere": lambda T, s, v, w: T.autograd.backward((w * v).sum(), inputs=[s]),
+    "several outputs that lead elsewhere": lambda T, s, v, w: T.autograd.backward(list((w * v).unbind()), inputs=[s]),
     "grad": lambda T, s, v, w: T.autograd.grad([s, (w * v).sum()], [v, s]),
 }
 

@@ -182,3 +182,29 @@ def test_early_stop_spares_the_last_operation() -> None:
         with Counting() as counter:
             checkpoint(lambda x: x.sin(), x, use_reentrant=False, early_stop=early_stop).sum().backward()
         assert counter.counts["aten.sin.default"] == number
+
+
+def test_wrappers_run_again_with_what_they_wrap() -> None:
+    class Wrapper(pullback.Tensor):
+        @staticmethod
+        def __new__(cls, inner: Any) -> Any:
+            return pullback.Tensor._make_wrapper_subclass(
+                cls, inner.shape, dtype=inner.dtype, requires_grad=inner.requires_grad
+            )
+
+        def __init__(self, inner: Any) -> None:
+            self.inner = inner
+
+        @classmethod
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any, kwargs: Any = None) -> Any:
+            return cls(func(*[x.inner if isinstance(x, cls) else x for x in args], **(kwargs or {})))
+
+    def function(x: Any) -> Any:
+        return (x * x.sum()).exp().sum()
+
+    x = pullback.tensor([0.5, -0.25], requires_grad=True)
+    (expected,) = pullback.autograd.grad(function(x), x)
+    wrapper: Any = Wrapper(x.detach().requires_grad_())
+    context_fn = partial(create_selective_checkpoint_contexts, policy_for(aten.exp.default))
+    checkpoint(function, wrapper, use_reentrant=False, context_fn=context_fn).backward()
+    assert wrapper.grad.inner.tolist() == expected.tolist()

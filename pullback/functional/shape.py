@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ..autograd.tape import apply, wrap
 from ..autograd.view_making import view_of, views_of
@@ -135,7 +136,10 @@ def view_dtype(x: Tensor, dtype: dtype_type) -> Tensor:
             )
         if want > have:
             _check_wider(x, dtype, want // have)
-    result = wrap(array.view(wanted))
+    out = array.view(wanted)
+    if have != want:  # rows stay where they are; NumPy says otherwise of rows that are alone or hold nothing
+        out = as_strided(out, out.shape, (*[step * have for step in x.stride()[:-1]], want))
+    result = wrap(out)
     result._storage = storage_of(x)
     return result
 

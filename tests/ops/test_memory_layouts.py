@@ -257,3 +257,25 @@ def test_memory_is_shared_where_torch_shares_it(call):
             views = [one._is_view() for one in results if not any(name in call for name in ONLY_THERE)]
             answers.append((shared, views, [one is x for one in results]))
         assert answers[0] == answers[1], shape
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "t.zeros(0, 4, 8)", "t.zeros(4, 0, 8)", "t.zeros(5, 4, 8)[:0].transpose(0, 1)", "t.zeros(1, 4, 8)", "t.zeros(4, 1, 8)",
+        "t.zeros(4, 5, 8).permute(1, 0, 2)", "t.zeros(1, 4, 1).expand(3, 4, 8)", "t.zeros(3, 4, 8)[1:2, ::2]",
+        "t.zeros(3, 0)", "t.zeros(8)",
+    ],
+)  # fmt: skip
+def test_bytes_read_as_another_dtype_lie_where_they_lay(given):
+    def steps_of_views(library):
+        x = eval(given, {"t": library})
+        for dtype in (library.int8, library.float16, library.int32, library.float64):
+            try:
+                view = x.view(dtype)
+            except RuntimeError as error:
+                yield str(error)[:60]
+            else:
+                yield view.shape, view.stride()
+
+    assert list(map(str, steps_of_views(pullback))) == list(map(str, steps_of_views(torch)))

@@ -1,9 +1,9 @@
-"""What each operation does to a batch: `apply_batched` finds the rule and wraps the results.
+"""What operations do to a batch: `apply_batched` runs the rule of an operation's layout and wraps the results.
 
 A rule is `rule(op, values, flags, params, size)`: the values inside the batches, which of them have the batch axis
 (axis 0), the parameters for one example, the number of examples; it returns results with the batch axis in front.
-Elementwise operations and those along one `axis` need no entry; entries for the others are in `RULES`, by module and
-name. What has no rule at all runs example by example, which is correct and slow (a warning says so, once).
+Operations name theirs in their field `batch` (`ops/layouts.py`); elementwise ones need none. What has no layout at all
+runs example by example, which is correct and slow (a warning says so, once).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ ndarray = np.ndarray
 Rule = Callable[[Any, list[Any], list[Any], dict[Any, Any], int], Any]
 _PLAIN = frozenset((ndarray, float, int, bool, complex, type(None)))
 _BASIC = frozenset((int, slice, type(None), type(...)))
-POINTWISE_KINDS: tuple[Any, ...] = ("elementwise", "elementwise_pull", "real_pull")
 
 
 def apply_batched(
@@ -62,9 +61,10 @@ def apply_batched(
         if size:
             values = with_batch_axes(values, flags, size)
         return wrapped(apply_batched(op, values, params, params["level"]), level, size > 0)
-    if not size and True not in flags and not getattr(op, "decides_batch", False):
+    layout = op.batch
+    if not size and True not in flags and not (layout is not None and layout.always):
         return wrapped(op(*values, **params), level, False)
-    rule = op.batch or rule_of(op)
+    rule = example_by_example if layout is None else layout.rule
     if plain and rule is pointwise and _broadcasts(values, flags):
         out = op.forward(*values, **params) if params else op.forward(*values)
     else:
@@ -110,55 +110,9 @@ def uniform(values: list[Any]) -> list[Any]:
     return [wrap(value) if isinstance(value, (np.ndarray, np.generic, Batched)) else value for value in values]
 
 
-# --- finding rules ---------------------------------------------------------------------------------------------------
-
-_looked_up: list[bool] = []
-
-
-def rule_of(op: Any) -> Rule:
-    """The rule of an operation, which keeps it from now on."""
-    if op.batch is None:
-        if not _looked_up:
-            _looked_up.append(True)
-            _look_up()
-        op.batch = op.batch or _guess(op)
-    return op.batch
-
-
-def _look_up() -> None:
-    """Give the operations named in `RULES` theirs. A name that is not there (yet) is skipped."""
-    from importlib import import_module
-
-    from ..autograd import views
-    from .memory_rules import edited, replayed
-    from .rule_table import RULES
-
-    views.replay.batch, views.copy_slices.batch, views.without_region.batch = replayed, edited, edited
-    for name, rule in RULES.items():
-        module, attribute = name.split(".")
-        found = getattr(import_module(f"pullback.ops.{module}"), attribute, None) if _exists(module) else None
-        if found is not None:
-            found.batch = found.batch or rule
-
-
-def _exists(module: str) -> bool:
-    from importlib.util import find_spec
-
-    return find_spec(f"pullback.ops.{module}") is not None
-
-
-def _dynamic(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def refuse_dynamic_shape(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Raise, for operations of which examples would have results of other shapes."""
     raise DynamicShape(NONZERO)
-
-
-def _guess(op: Any) -> Rule:
-    if op.name == "Nonzero":
-        return _dynamic
-    if op.kind in POINTWISE_KINDS and not op.variadic:
-        return pointwise
-    if len(op.inputs) == 1 and not op.variadic:
-        return along_axis
-    return example_by_example
 
 
 # --- rules -----------------------------------------------------------------------------------------------------------
@@ -201,20 +155,6 @@ def with_batch_axis(value: Any, flag: bool, size: int) -> Any:
 def with_batch_axes(values: list[Any], flags: list[Any], size: int) -> list[Any]:
     """All values with the batch axis in front, whether examples differ in them or not."""
     return [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
-
-
-_POSITIONAL = frozenset("shape index geometry steps before size bounds sizes shapes repeats axes strides".split())
-
-
-def along_axis(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Operations on one array along an axis (or several): all other axes are alike, so the batch is one more."""
-    axis: Any = params.get("axis")
-    ndim = ndim_of(values[0], True)
-    known = isinstance(axis, int) and 0 <= axis < ndim or isinstance(axis, tuple) and all(0 <= a < ndim for a in axis)
-    if not known or not _POSITIONAL.isdisjoint(params):
-        return example_by_example(op, values, flags, params, size)
-    moved = axis + 1 if isinstance(axis, int) else tuple(a + 1 for a in axis)
-    return op(values[0], **{**params, "axis": moved})
 
 
 _warned: set[str] = set()
@@ -291,11 +231,10 @@ def example_params(params: dict[Any, Any], number: int, level: int) -> dict[Any,
 
 
 def rule_with_batched_params(op: Any) -> Rule:
-    from .rule_table import INDEX_RULES
-
-    rule = INDEX_RULES.get(op.name)
-    if rule is not None:
-        return rule
+    """The rule where examples have parameters of their own: its layout's, or a loop."""
+    if op.batch is not None and op.batch.own_index is not None:
+        own: Rule = op.batch.own_index
+        return own
 
     def loop(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
         return example_by_example(op, values, flags, params, size, params_level(params))

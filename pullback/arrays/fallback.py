@@ -16,6 +16,7 @@ from ..autograd.forward_mode import batch_levels, set_tangent
 from ..autograd.general import payload_of
 from ..autograd.op import Op, linear
 from ..autograd.tape import apply, wrap
+from ..ops.layouts import Layout
 from ..tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_unflatten
 from .batched import CONTROL_FLOW, Batched, DynamicShape, NotBatchable, level_of, raw
@@ -44,25 +45,23 @@ def _identity(x: Any, **_: Any) -> Any:
 
 
 take_example: Op = linear(
-    "SelectBackward0", _identity, batch=_take,
+    "SelectBackward0", _identity, batch=Layout(_take, always=True),
     x=lambda g, number, size, level: place_example(g, number=number, size=size, level=level),
 )  # fmt: skip
 place_example: Op = linear(
-    "SelectBackward0", _identity, batch=_place,
+    "SelectBackward0", _identity, batch=Layout(_place, always=True),
     x=lambda g, number, size, level: take_example(g, number=number, size=size, level=level),
 )  # fmt: skip
 gather_examples: Op = linear(
     "StackBackward0",
     lambda *values, level: np.stack(values),
-    batch=_gather,
+    batch=Layout(_gather, always=True),
     variadic=True,
     inputs=(),
     joint=lambda g, needs, level: [
         take_example(g, number=number, size=len(needs), level=level) for number in range(len(needs))
     ],
 )
-for _op in (take_example, place_example, gather_examples):
-    _op.decides_batch = True  # type: ignore[attr-defined]
 
 
 def looping(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -17,6 +17,7 @@ from numpy import ndarray
 
 from ..dtypes import kind_of
 from ..kernels.order import ordered
+from ..ops.layouts import ELEMENTWISE, Layout
 from .node import Node, node_class
 from .pulling import puller
 from .recording import recorder
@@ -28,6 +29,7 @@ FIRST_LOOK = 128
 LONG, SOONER = 256, 6
 LARGE = 5 << 14  # elements from which elementwise operations may run block by block (`kernels.large.SMALL_BYTES`)
 LARGE_FACTOR = 1 << 14  # elements of a factor from which two products may run side by side
+POINTWISE_KINDS = ("elementwise", "elementwise_pull", "real_pull")
 CASTS = ("as given", "short", "full")  # by autocast: not at all, to its own dtype, to float32
 _dispatching: dict[type[Any], bool] = {}
 
@@ -154,7 +156,7 @@ class Op:
         kind: str = "op",
         partials: dict[str, Callable[..., Any] | None] | None = None,
         pushforward: Callable[..., Any] | None = None,
-        batch: Callable[..., Any] | None = None,
+        batch: Layout | None = None,
         view: bool = False,
         outputs: int = 1,
         variadic: bool = False,
@@ -184,7 +186,8 @@ class Op:
         self.kind: str = kind  # 'elementwise', 'linear', 'bilinear' or 'op': how forward mode and vmap treat it
         self.partials: dict[str, Callable[..., Any] | None] | None = partials
         self.pushforward: Callable[..., Any] | None = pushforward
-        self.batch: Callable[..., Any] | None = batch
+        # what it does to axes; without, it runs on batches example by example
+        self.batch: Layout | None = batch or (ELEMENTWISE if kind in POINTWISE_KINDS and not variadic else None)
         self.places: bool = False  # a selection: its rule puts the cotangent at `index` of zeros
         self.view: bool = view  # the result shares memory with the first input
         self.outputs: int = outputs  # 1, or 0 for "a tuple of outputs"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.like import copy
+from ..ops.layouts import Layout
 from ..storage import storage_of
 from ..tensor import Anchor, Tensor, anchor_of
 from .grad_mode import is_view_replay_enabled
@@ -235,7 +236,12 @@ def _replay_transpose(g: Any, steps: tuple) -> Any:
     return g
 
 
-replay: Op = linear("AsStridedBackward0", after_steps, x=lambda g, steps: _replay_transpose(g, steps))
+replay: Op = linear(
+    "AsStridedBackward0",
+    after_steps,
+    x=lambda g, steps: _replay_transpose(g, steps),
+    batch=Layout("arrays.memory_rules:replayed"),
+)
 
 
 def _edited(x: Any, value: Any, steps: tuple) -> Any:
@@ -256,6 +262,7 @@ without_region: Op = linear(
     "torch::autograd::CopySlices",
     lambda x, steps: _edited(x, 0, steps),
     x=lambda g, steps: without_region(g, steps=steps),
+    batch=Layout("arrays.memory_rules:edited"),
 )
 copy_slices: Op = linear(
     "torch::autograd::CopySlices",
@@ -263,4 +270,5 @@ copy_slices: Op = linear(
     base=lambda g, steps: without_region(g, steps=steps),
     value=lambda g, steps: replay(g, steps=steps),
     inputs=("base", "value"),
+    batch=Layout("arrays.memory_rules:edited"),
 )

@@ -84,14 +84,5 @@ def _make(op: Op) -> Op:
         forward = _sum_of_products(op.forward)
     return Op(
         op.node_name, forward, inputs=op.inputs, rules=op.rules, real_rules=op.real_rules, kind=op.kind,
-        partials=op.partials, batch=_batch_rule(op), autocast=op.autocast,
+        partials=op.partials, batch=op.batch, autocast=op.autocast,
     )  # fmt: skip
-
-
-def _batch_rule(op: Op) -> Callable[..., Any]:
-    def rule(absolute: Op, *batch: Any) -> Any:
-        from ..arrays.batching_rules import rule_of
-
-        return rule_of(op)(absolute, *batch)
-
-    return rule

@@ -17,6 +17,7 @@ from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
 from ..kernels.order import ordered
 from .fusing import LARGE, choose, drop, in_blocks, in_single, keep, limited, single, zero_of
+from .layouts import along
 from .pointwise import sigmoid, straight
 from .special import erf
 from .striding import in_order
@@ -278,4 +279,4 @@ def _glu_pullback(g: Any, x: Any, axis: int) -> Any:
     return np.concatenate((g * s, g * values * s * (1 - s)), axis=axis)
 
 
-glu: Op = op("GluBackward0", in_single(_glu), x=_glu_pullback)
+glu: Op = op("GluBackward0", in_single(_glu), x=_glu_pullback, batch=along("axis"))

@@ -14,8 +14,8 @@ import numpy as np
 from ..autograd.op import Op, fused
 from ..dtypes import kind_of
 from ..kernels import attention as kernels
-from .batching import attended
 from .fusing import in_single, is_half, plain
+from .layouts import ATTENTION
 from .matmul import matmul
 from .reductions import softmax
 from .striding import in_order
@@ -80,7 +80,7 @@ attention: Op = fused(
     "ScaledDotProductFlashAttentionForCpuBackward0",
     in_single(_attention),
     inputs=("query", "key", "value", "mask", "dropout"),
-    batch=attended,
+    batch=ATTENTION,
     joint=_attention_pullback,
     autocast="short",
 )

@@ -9,6 +9,7 @@ import numpy as np
 from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, empty
 from ..kernels.order import beside
+from .layouts import COPIED_INTO, LEADING, SAME
 
 
 def ready_for(dtype: Any, x: Any) -> Any:
@@ -42,11 +43,11 @@ def _copied(target: Any, x: Any) -> Any:
 
 
 # The tape's edge casts cotangents back, so the pullback of a cast is the identity.
-cast: Op = linear("ToCopyBackward0", _cast, x=lambda g: g)
-clone: Op = linear("CloneBackward0", copy, x=lambda g: g)
-clone_contiguous: Op = linear("CloneBackward0", lambda x: copy(x, "C"), x=lambda g: g)
+cast: Op = linear("ToCopyBackward0", _cast, x=lambda g: g, batch=SAME)
+clone: Op = linear("CloneBackward0", copy, x=lambda g: g, batch=SAME)
+clone_contiguous: Op = linear("CloneBackward0", lambda x: copy(x, "C"), x=lambda g: g, batch=SAME)
 # Torch shows the copy's target, which has no gradient, as the first of two inputs.
-copied: Op = linear("torch::autograd::CopyBackwards", _copied, target=None, x=lambda g: g)
+copied: Op = linear("torch::autograd::CopyBackwards", _copied, target=None, x=lambda g: g, batch=SAME)
 copied.unseen = ()
 
 
@@ -65,8 +66,10 @@ def _copy_into(x: Any, source: Any) -> Any:
 
 
 # The transpose of an operation that does not look at its input.
-nothing: Op = linear("ZeroBackward0", np.zeros_like, inputs=("x",), x=lambda g: nothing(g))
-copy_into: Op = linear("torch::autograd::CopyBackwards", _copy_into, x=lambda g: nothing(g), source=lambda g: g)
+nothing: Op = linear("ZeroBackward0", np.zeros_like, inputs=("x",), x=lambda g: nothing(g), batch=SAME)
+copy_into: Op = linear(
+    "torch::autograd::CopyBackwards", _copy_into, x=lambda g: nothing(g), source=lambda g: g, batch=COPIED_INTO
+)
 
 # Real and imaginary parts. These are linear over the real numbers only.
 
@@ -82,13 +85,22 @@ def _as_complex(x: Any) -> Any:
     return x.view(kind)[..., 0]
 
 
-view_as_real: Op = op("ViewAsRealBackward0", _as_real, kind="real_linear", view=True, x=lambda g: complex_pairs(g))
+view_as_real: Op = op(
+    "ViewAsRealBackward0", _as_real, kind="real_linear", view=True, x=lambda g: complex_pairs(g), batch=LEADING
+)
 view_as_complex: Op = op(
-    "ViewAsComplexBackward0", _as_complex, kind="real_linear", view=True, x=lambda g: real_pairs(g)
+    "ViewAsComplexBackward0",
+    _as_complex,
+    kind="real_linear",
+    view=True,
+    x=lambda g: real_pairs(g),
+    batch=LEADING,
 )
 # The same for cotangents, which need not be views.
-complex_pairs: Op = op("ViewAsComplexBackward0", _as_complex, kind="real_linear", x=lambda g: real_pairs(g))
-real_pairs: Op = op("ViewAsRealBackward0", _as_real, kind="real_linear", x=lambda g: complex_pairs(g))
-real: Op = op("SelectBackward0", lambda x: x.real, kind="real_linear", view=True, x=lambda g: g)
-imag: Op = op("SelectBackward0", lambda x: x.imag, kind="real_linear", view=True, x=lambda g: g * 1j)
-conj: Op = op("ConjBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g))
+complex_pairs: Op = op(
+    "ViewAsComplexBackward0", _as_complex, kind="real_linear", x=lambda g: real_pairs(g), batch=LEADING
+)
+real_pairs: Op = op("ViewAsRealBackward0", _as_real, kind="real_linear", x=lambda g: complex_pairs(g), batch=LEADING)
+real: Op = op("SelectBackward0", lambda x: x.real, kind="real_linear", view=True, x=lambda g: g, batch=SAME)
+imag: Op = op("SelectBackward0", lambda x: x.imag, kind="real_linear", view=True, x=lambda g: g * 1j, batch=SAME)
+conj: Op = op("ConjBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g), batch=SAME)

@@ -13,8 +13,8 @@ from ..autograd.op import Op, conjugate, fused, linear, op
 from ..kernels import convolution as kernels
 from ..kernels import unfold as columns
 from ..kernels.order import has_channels_last, keeping_channels, with_channels_last
-from .batching import convolved, convolved_weight, samples
 from .fusing import handing_on, in_single, plain
+from .layouts import CONVOLVED, CONVOLVED_KEEPING, CONVOLVED_WEIGHT, SAMPLES
 from .reductions import sum_axes
 
 geometric = handing_on("stride", "padding", "dilation", "groups")
@@ -48,7 +48,7 @@ convolution: Op = op(
     "ConvolutionBackward0",
     keeping_channels(in_single(kernels.convolution), 4, inputs=2),
     kind="bilinear",
-    batch=convolved,
+    batch=CONVOLVED,
     x=_input_rule,
     weight=_weight_rule,
     autocast="short",
@@ -56,7 +56,7 @@ convolution: Op = op(
 convolution_biased: Op = op(
     "ConvolutionBackward0",
     keeping_channels(_biased, 4, inputs=2),
-    batch=convolved,
+    batch=CONVOLVED,
     x=_input_rule,
     weight=_weight_rule,
     bias=_bias_rule,
@@ -91,6 +91,7 @@ convolution_keeping: Op = fused(  # where the weight's gradient will be wanted; 
     inputs=("x", "weight", "bias"),
     joint=_keeping_rule,
     autocast="short",
+    batch=CONVOLVED_KEEPING,
 )
 
 
@@ -115,7 +116,7 @@ convolution_input: Op = op(
     "ConvolutionBackward0",
     keeping_channels(in_single(kernels.convolution_input), 4, inputs=2),
     kind="bilinear",
-    batch=convolved,
+    batch=CONVOLVED,
     g=_transposed_input_rule,
     weight=_transposed_weight_rule,
     autocast="short",
@@ -123,7 +124,7 @@ convolution_input: Op = op(
 convolution_input_biased: Op = op(
     "ConvolutionBackward0",
     keeping_channels(_transposed_biased, 4, inputs=2),
-    batch=convolved,
+    batch=CONVOLVED,
     g=_transposed_input_rule,
     weight=_transposed_weight_rule,
     bias=_bias_rule,
@@ -146,7 +147,7 @@ convolution_weight: Op = op(
     in_single(kernels.convolution_weight),
     kind="bilinear",
     inputs=("g", "x"),
-    batch=convolved_weight,
+    batch=CONVOLVED_WEIGHT,
     g=_weight_map_left,
     x=_weight_map_right,
     autocast="short",
@@ -167,5 +168,5 @@ def _fold_rule(g: Any, **window: Any) -> Any:
     return unfold(g, **window)
 
 
-unfold: Op = linear("Im2ColBackward0", columns.unfold, batch=samples, x=_unfold_rule)
-fold: Op = linear("Col2ImBackward0", in_single(columns.fold), inputs=("x",), batch=samples, x=_fold_rule)
+unfold: Op = linear("Im2ColBackward0", columns.unfold, batch=SAMPLES, x=_unfold_rule)
+fold: Op = linear("Col2ImBackward0", in_single(columns.fold), inputs=("x",), batch=SAMPLES, x=_fold_rule)

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, op
+from .layouts import FOUND_AMONG, SEARCHED, UNKNOWN_SHAPE, along
 from .striding import in_order
 
 BOOL = np.dtype(bool)
 
 
-def _counting(name: str, forward: Any, inputs: tuple[str, ...] = ("x",), outputs: int = 1) -> Op:
-    return op(f"{name}Backward0", forward, inputs=inputs, outputs=outputs)
+def _counting(name: str, forward: Any, inputs: tuple[str, ...] = ("x",), **fields: Any) -> Op:
+    return op(f"{name}Backward0", forward, inputs=inputs, **fields)
 
 
 # --- truth and counts ---
@@ -34,13 +35,19 @@ def _truth(ufunc: np.ufunc) -> Any:
     return forward
 
 
-all_axes: Op = _counting("All", _truth(np.logical_and))
-any_axes: Op = _counting("Any", _truth(np.logical_or))
+all_axes: Op = _counting("All", _truth(np.logical_and), batch=along("axis"))
+any_axes: Op = _counting("Any", _truth(np.logical_or), batch=along("axis"))
 count_nonzero: Op = _counting(
-    "CountNonzero", lambda x, axis: in_order(np.asarray(np.add.reduce(np.asarray(x) != 0, axis=axis, dtype=np.int64)))
+    "CountNonzero",
+    lambda x, axis: in_order(np.asarray(np.add.reduce(np.asarray(x) != 0, axis=axis, dtype=np.int64))),
+    batch=along("axis"),
 )
-argmax: Op = _counting("Argmax", lambda x, axis, keepdims: np.asarray(x.argmax(axis, keepdims=keepdims)))
-argmin: Op = _counting("Argmin", lambda x, axis, keepdims: np.asarray(x.argmin(axis, keepdims=keepdims)))
+argmax: Op = _counting(
+    "Argmax", lambda x, axis, keepdims: np.asarray(x.argmax(axis, keepdims=keepdims)), batch=along("axis")
+)
+argmin: Op = _counting(
+    "Argmin", lambda x, axis, keepdims: np.asarray(x.argmin(axis, keepdims=keepdims)), batch=along("axis")
+)
 
 
 def _hash(x: Any, axis: tuple, keepdims: Any) -> Any:
@@ -49,7 +56,7 @@ def _hash(x: Any, axis: tuple, keepdims: Any) -> Any:
     return np.asarray(np.bitwise_xor.reduce(wide, axis=axis, keepdims=keepdims))
 
 
-hash_bits: Op = _counting("HashTensor", _hash)
+hash_bits: Op = _counting("HashTensor", _hash, batch=along("axis"))
 
 # --- positions ---
 
@@ -60,7 +67,7 @@ def _nonzero(x: Any) -> Any:
     return np.argwhere(x).astype(np.int64)
 
 
-nonzero_rows: Op = _counting("Nonzero", _nonzero)
+nonzero_rows: Op = _counting("Nonzero", _nonzero, batch=UNKNOWN_SHAPE)
 
 
 # Like `nonzero`, but torch lets vmap run it where all examples have equally many rows.
@@ -101,11 +108,12 @@ def _searchsorted(rows: Any, values: Any, side: Any, kind: Any) -> Any:
     return out
 
 
-searchsorted: Op = _counting("Searchsorted", _searchsorted, ("rows", "values"))
+searchsorted: Op = _counting("Searchsorted", _searchsorted, ("rows", "values"), batch=SEARCHED)
 isin: Op = _counting(
     "Isin",
     lambda x, among, invert: np.asarray(np.isin(sortable(x), sortable(among), invert=invert)),
     ("x", "among"),
+    batch=FOUND_AMONG,
 )
 
 # --- histograms ---

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
+from .layouts import ALL_ALONG, along
 from .pairs import complex_logaddexp
 from .striding import in_order
 
@@ -52,6 +53,7 @@ def _accumulate(ufunc: Any, x: Any, axis: int, reverse: bool = False) -> Any:
 cumsum: Op = linear(
     "CumsumBackward0", lambda x, axis, reverse: _accumulate(np.add, x, axis, reverse),
     x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse),
+    batch=along("axis"),
 )  # fmt: skip
 
 # --- the recurrence ---
@@ -84,7 +86,9 @@ def _shift(x: Any, axis: int, reverse: bool) -> Any:
     return out
 
 
-shift: Op = linear("SliceBackward0", _shift, x=lambda g, axis, reverse: shift(g, axis=axis, reverse=not reverse))
+shift: Op = linear(
+    "SliceBackward0", _shift, x=lambda g, axis, reverse: shift(g, axis=axis, reverse=not reverse), batch=along("axis")
+)
 
 
 def _recurrence_rule(g: Any, a: Any, out: Any, needs: tuple, axis: int, reverse: bool) -> tuple:
@@ -92,7 +96,7 @@ def _recurrence_rule(g: Any, a: Any, out: Any, needs: tuple, axis: int, reverse:
     return (back * conjugate(_shifted(out, axis, reverse)) if needs[0] else None), back
 
 
-recurrence: Op = op("CumprodBackward0", _recurrence, inputs=("a", "b"), joint=_recurrence_rule)
+recurrence: Op = op("CumprodBackward0", _recurrence, inputs=("a", "b"), joint=_recurrence_rule, batch=ALL_ALONG)
 
 # --- products ---
 
@@ -114,7 +118,7 @@ def _products_before_pullback(g: Any, x: Any, out: Any, axis: int, reverse: bool
     return conjugate(out) * later
 
 
-products_before: Op = op("ProdBackward1", _products_before, x=_products_before_pullback)
+products_before: Op = op("ProdBackward1", _products_before, x=_products_before_pullback, batch=along("axis"))
 
 
 def has_zeros(x: Any) -> bool:
@@ -136,6 +140,7 @@ cumprod: Op = op(
     "CumprodBackward0",
     lambda x, axis: _accumulate(np.multiply, x, axis),
     x=_cumprod_pullback,
+    batch=along("axis"),
 )
 
 # --- log-sum-exp ---
@@ -163,4 +168,4 @@ def _logcumsumexp_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
     return total * np.where(present, np.exp(np.where(present, x - out, 0)), 0)
 
 
-logcumsumexp: Op = op("LogcumsumexpBackward0", _logcumsumexp, x=_logcumsumexp_pullback)
+logcumsumexp: Op = op("LogcumsumexpBackward0", _logcumsumexp, x=_logcumsumexp_pullback, batch=along("axis"))

@@ -13,13 +13,14 @@ import numpy as np
 
 from ..autograd.op import Op, op
 from ..dtypes import kind_of
+from .layouts import LAST_AXES
 from .linalg import laid_by_columns, set_diagonal, solve, solve_triangular
 from .matmul import adjoint, diagonal_matrix, diagonal_of
 from .rearranging import triu
 
 
 def _decomposition(node_name: str, forward: Any, joint: Any) -> Op:
-    return op(node_name, forward, inputs=("x",), joint=joint, outputs=0, undefined_allowed=True)
+    return op(node_name, forward, inputs=("x",), joint=joint, outputs=0, undefined_allowed=True, batch=LAST_AXES)
 
 
 def _check_phase(diagonal: Any, function: str, what: str) -> None:

@@ -13,9 +13,9 @@ from ..arrays.mostly_zeros import Rows
 from ..autograd.op import Op, fused, linear
 from ..kernels.embedding import embedding_backward
 from ..kernels.groups import accumulate
-from .batching import collected, looked_up
 from .casting import cast
 from .fusing import in_single
+from .layouts import BAGS, COLLECTED, ROWS_OF_TABLE, SPARSE_ROWS_OF_TABLE
 from .pooling import scatter_planes
 
 
@@ -84,10 +84,12 @@ def _lookup_rows_transpose(g: Any, weight_shape: tuple, indices: Any, padding: i
     return Rows(numbers, values, weight_shape)
 
 
-lookup: Op = linear("EmbeddingBackward0", _lookup, batch=looked_up, weight=_lookup_transpose, indices=None)
-lookup_rows: Op = linear("EmbeddingBackward0", _lookup, batch=looked_up, weight=_lookup_rows_transpose, indices=None)
+lookup: Op = linear("EmbeddingBackward0", _lookup, batch=ROWS_OF_TABLE, weight=_lookup_transpose, indices=None)
+lookup_rows: Op = linear(
+    "EmbeddingBackward0", _lookup, batch=SPARSE_ROWS_OF_TABLE, weight=_lookup_rows_transpose, indices=None
+)
 lookup_rows.gives_arrays = False
-collect: Op = linear("EmbeddingDenseBackwardBackward0", _collect, batch=collected, x=_collect_transpose, indices=None)
+collect: Op = linear("EmbeddingDenseBackwardBackward0", _collect, batch=COLLECTED, x=_collect_transpose, indices=None)
 
 # --- bags: `bags` numbers the bag of each row, in ascending order ---
 
@@ -111,7 +113,12 @@ def _sum_bags_transpose(g: Any, bags: Any) -> Any:
 
 
 sum_bags: Op = linear(
-    "EmbeddingBagBackward0", in_single(_sum_bags), inputs=("x", "bags"), x=_sum_bags_transpose, bags=None
+    "EmbeddingBagBackward0",
+    in_single(_sum_bags),
+    inputs=("x", "bags"),
+    x=_sum_bags_transpose,
+    bags=None,
+    batch=BAGS,
 )
 
 
@@ -124,7 +131,8 @@ def _mean_bags_transpose(g: Any, bags: Any, sizes: Any) -> Any:
 
 
 mean_bags: Op = linear(
-    "EmbeddingBagBackward0", in_single(_mean_bags), inputs=("x", "bags", "sizes"), x=_mean_bags_transpose, bags=None, sizes=None
+    "EmbeddingBagBackward0", in_single(_mean_bags), inputs=("x", "bags", "sizes"), x=_mean_bags_transpose, bags=None, sizes=None,
+    batch=BAGS,
 )  # fmt: skip
 
 
@@ -149,4 +157,4 @@ def _max_bags_pullback(g: Any, x_shape: tuple, bags: Any, extras: Any, count: in
     return np.swapaxes(scatter_planes(by_column, extras[0], spatial=(x_shape[0],)), 0, 1), None
 
 
-max_bags: Op = fused("EmbeddingBagBackward0", _max_bags, inputs=("x", "bags"), joint=_max_bags_pullback)
+max_bags: Op = fused("EmbeddingBagBackward0", _max_bags, inputs=("x", "bags"), joint=_max_bags_pullback, batch=BAGS)

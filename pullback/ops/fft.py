@@ -14,6 +14,7 @@ import numpy as np
 from ..autograd.op import Op, linear
 from ..kernels.like import copy, zeros
 from ..kernels.order import empty_like, inverse
+from .layouts import LEADING, along
 from .striding import in_order
 
 
@@ -114,8 +115,8 @@ def _transform_adjoint(g: Any, axes: tuple, scale: float, forward: bool) -> Any:
     return transform(g, axes=axes, scale=scale, forward=not forward)
 
 
-transform: Op = linear("FftC2CBackward0", _transform, x=_transform_adjoint)
-transform_of_real: Op = linear("FftR2CBackward0", _transform, x=_transform_adjoint)
+transform: Op = linear("FftC2CBackward0", _transform, x=_transform_adjoint, batch=along("axes"))
+transform_of_real: Op = linear("FftR2CBackward0", _transform, x=_transform_adjoint, batch=along("axes"))
 
 
 @_batches_first(fixed=1)
@@ -138,7 +139,7 @@ def _real_transform_adjoint(g: Any, x_shape: tuple, axes: tuple, scale: float) -
     return real_inverse(half, axes=axes, size=x_shape[last], scale=scale)
 
 
-real_transform: Op = linear("FftR2CBackward0", _real_transform, x=_real_transform_adjoint)
+real_transform: Op = linear("FftR2CBackward0", _real_transform, x=_real_transform_adjoint, batch=along("axes"))
 
 
 @_batches_first(fixed=1)
@@ -157,7 +158,7 @@ def _real_inverse_adjoint(g: Any, axes: tuple, size: int, scale: float) -> Any:
     return scale_inner(real_transform(g, axes=axes, scale=scale), axis=axes[-1], size=size, factor=2)
 
 
-real_inverse: Op = linear("FftC2RBackward0", _real_inverse, x=_real_inverse_adjoint)
+real_inverse: Op = linear("FftC2RBackward0", _real_inverse, x=_real_inverse_adjoint, batch=along("axes"))
 
 
 def _scale_inner(x: Any, axis: int, size: int, factor: float) -> Any:
@@ -168,7 +169,10 @@ def _scale_inner(x: Any, axis: int, size: int, factor: float) -> Any:
 
 
 scale_inner: Op = linear(
-    "FftC2RBackward0", _scale_inner, x=lambda g, axis, size, factor: scale_inner(g, axis=axis, size=size, factor=factor)
+    "FftC2RBackward0",
+    _scale_inner,
+    x=lambda g, axis, size, factor: scale_inner(g, axis=axis, size=size, factor=factor),
+    batch=along("axis"),
 )
 
 
@@ -187,7 +191,7 @@ def _resize_adjoint(g: Any, x_shape: tuple, axes: tuple) -> Any:
     return resize(g, axes=axes, sizes=tuple(x_shape[axis] for axis in axes))
 
 
-resize: Op = linear("ResizeBackward0", _resize, x=_resize_adjoint)
+resize: Op = linear("ResizeBackward0", _resize, x=_resize_adjoint, batch=along("axes"))
 
 # --- windows along the last axis ---
 
@@ -212,8 +216,14 @@ def _overlap_add(x: Any, length: int, step: int) -> Any:
 
 
 frames: Op = linear(
-    "UnfoldBackward0", _frames, x=lambda g, x_shape, step: overlap_add(g, length=x_shape[-1], step=step)
+    "UnfoldBackward0",
+    _frames,
+    x=lambda g, x_shape, step: overlap_add(g, length=x_shape[-1], step=step),
+    batch=LEADING,
 )
 overlap_add: Op = linear(
-    "UnfoldBackward1", _overlap_add, x=lambda g, x_shape, step: frames(g, size=x_shape[-1], step=step)
+    "UnfoldBackward1",
+    _overlap_add,
+    x=lambda g, x_shape, step: frames(g, size=x_shape[-1], step=step),
+    batch=LEADING,
 )

@@ -15,6 +15,7 @@ from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, zeros
 from ..kernels.order import common_order, in_dims, ordered
 from .fusing import MANY, choose, drop, in_blocks, keep
+from .layouts import FILLED, PICKED, PUT
 
 
 def _pick(x: Any, index: tuple) -> Any:
@@ -95,8 +96,10 @@ def add_slices(out: Any, places: np.ndarray, values: Any, axis: int = 0, fresh: 
     accumulate(np.add, out, places, values, axis, fresh)
 
 
-pick: Op = linear("IndexBackward0", _pick, x=lambda g, x_shape, index: add_back(g, shape=x_shape, index=index))
-add_back: Op = linear("IndexPutBackward0", _add_back, x=lambda g, index: pick(g, index=index))
+pick: Op = linear(
+    "IndexBackward0", _pick, x=lambda g, x_shape, index: add_back(g, shape=x_shape, index=index), batch=PICKED
+)
+add_back: Op = linear("IndexPutBackward0", _add_back, x=lambda g, index: pick(g, index=index), batch=PUT)
 
 
 def _put(x: Any, value: Any, index: tuple, accumulate: bool) -> Any:
@@ -119,12 +122,13 @@ def _zero_at(x: Any, index: tuple) -> Any:
     return out
 
 
-zero_at: Op = linear("IndexPutBackward0", _zero_at, x=lambda g, index: zero_at(g, index=index))
+zero_at: Op = linear("IndexPutBackward0", _zero_at, x=lambda g, index: zero_at(g, index=index), batch=PUT)
 put: Op = linear(
     "IndexPutBackward0",
     _put,
     x=lambda g, index, accumulate: g if accumulate else zero_at(g, index=index),
     value=lambda g, index: pick(g, index=index),
+    batch=PUT,
 )
 pick.keeps_params = put.keeps_params = True
 
@@ -144,7 +148,9 @@ def _unmasked(g: Any, mask: Any) -> Any:
     return drop(mask, g)
 
 
-masked_fill: Op = op("MaskedFillBackward0", _masked_fill, kind="elementwise_pull", x=_unmasked, mask=None, value=None)
+masked_fill: Op = op(
+    "MaskedFillBackward0", _masked_fill, kind="elementwise_pull", x=_unmasked, mask=None, value=None, batch=FILLED
+)
 masked_fill_from: Op = op(
     "MaskedFillBackward1",
     _masked_fill,
@@ -152,4 +158,5 @@ masked_fill_from: Op = op(
     x=_unmasked,
     mask=None,
     value=lambda g, mask: np.sum(keep(mask, g)),
+    batch=FILLED,
 )

@@ -15,7 +15,7 @@ from ..autograd.op import Op, conjugate, op
 from ..dtypes import kind_of
 from ..kernels import linear_algebra as kernels
 from ..kernels.order import by_columns
-from .batching import leading
+from .layouts import LAST_AXES, LEADING, MATRICES, MATRIX_AND_VECTOR, PSEUDO_INVERSE
 from .matmul import adjoint, diagonal_of
 from .rearranging import tril, triu
 from .striding import in_order
@@ -46,7 +46,7 @@ def _set_diagonal(x: Any, value: Any) -> Any:
     return out
 
 
-set_diagonal: Op = op("FillDiagonalBackward0", _set_diagonal, x=lambda g: set_diagonal(g, value=0))
+set_diagonal: Op = op("FillDiagonalBackward0", _set_diagonal, x=lambda g: set_diagonal(g, value=0), batch=LAST_AXES)
 
 
 def trace_of(x: Any) -> Any:
@@ -63,7 +63,12 @@ def _inverse_pullback(g: Any, out: Any) -> list:
 
 
 inverse: Op = op(
-    "LinalgInvExBackward0", laid_by_columns(kernels.inverse, 0), outputs=0, inputs=("x",), joint=_inverse_pullback
+    "LinalgInvExBackward0",
+    laid_by_columns(kernels.inverse, 0),
+    outputs=0,
+    inputs=("x",),
+    joint=_inverse_pullback,
+    batch=LAST_AXES,
 )
 
 
@@ -73,7 +78,12 @@ def _solve_pullback(g: Any, a: Any, out: Any, needs: tuple) -> list:
 
 
 solve: Op = op(
-    "LinalgSolveExBackward0", laid_by_columns(kernels.solve, 0), outputs=0, inputs=("a", "b"), joint=_solve_pullback
+    "LinalgSolveExBackward0",
+    laid_by_columns(kernels.solve, 0),
+    outputs=0,
+    inputs=("a", "b"),
+    joint=_solve_pullback,
+    batch=MATRICES,
 )
 
 
@@ -88,7 +98,12 @@ def _solve_vector_pullback(g: Any, a: Any, out: Any, needs: tuple) -> list:
 
 
 solve_vector: Op = op(
-    "LinalgSolveExBackward0", _solve_vector, outputs=0, inputs=("a", "b"), joint=_solve_vector_pullback
+    "LinalgSolveExBackward0",
+    _solve_vector,
+    outputs=0,
+    inputs=("a", "b"),
+    joint=_solve_vector_pullback,
+    batch=MATRIX_AND_VECTOR,
 )
 
 
@@ -103,7 +118,11 @@ def _triangular_left(g: Any, a: Any, out: Any, left: bool, upper: bool, unit: bo
 
 
 solve_triangular: Op = op(
-    "LinalgSolveTriangularBackward0", laid_by_columns(kernels.solve_triangular), a=_triangular_left, b=_triangular_right
+    "LinalgSolveTriangularBackward0",
+    laid_by_columns(kernels.solve_triangular),
+    a=_triangular_left,
+    b=_triangular_right,
+    batch=MATRICES,
 )
 
 # --- pseudo-inverse ---
@@ -131,7 +150,10 @@ def _pinv_pullback(g: Any, x: Any, out: Any) -> Any:
 
 
 pinv: Op = op(
-    "LinalgPinvBackward0", lambda x, atol, rtol, hermitian: in_order(_pinv(x, atol, rtol, hermitian)), x=_pinv_pullback
+    "LinalgPinvBackward0",
+    lambda x, atol, rtol, hermitian: in_order(_pinv(x, atol, rtol, hermitian)),
+    x=_pinv_pullback,
+    batch=PSEUDO_INVERSE,
 )
 
 # --- determinants ---
@@ -145,7 +167,7 @@ def _det(x: Any) -> Any:
         return np.linalg.det(x)
 
 
-det: Op = op("LinalgDetBackward0", _det, x=lambda g, x: g[..., None, None] * conjugate(cofactors(x)))
+det: Op = op("LinalgDetBackward0", _det, x=lambda g, x: g[..., None, None] * conjugate(cofactors(x)), batch=LAST_AXES)
 
 
 def _leave_one_out(values: Any) -> Any:
@@ -196,12 +218,15 @@ def _cofactor_second_change(x: Any, m: Any, n: Any) -> Any:
     return det(x)[..., None, None] * np.swapaxes(whole, -1, -2)
 
 
-cofactors: Op = op("LinalgDetBackward0", _cofactors, x=lambda g, x: conjugate(cofactor_change(x, conjugate(g))))
+cofactors: Op = op(
+    "LinalgDetBackward0", _cofactors, x=lambda g, x: conjugate(cofactor_change(x, conjugate(g))), batch=LAST_AXES
+)
 cofactor_change: Op = op(
     "LinalgDetBackward0",
     _cofactor_change,
     x=lambda g, x, m: conjugate(_cofactor_second_change(x, m, conjugate(g))),
     m=lambda g, x: conjugate(cofactor_change(x, conjugate(g))),
+    batch=MATRICES,
 )
 
 
@@ -218,7 +243,7 @@ def _slogdet_pullback(g: Any, x: Any, out: Any) -> list:
     return [scale[..., None, None] * adjoint(inverse(x)[0])]
 
 
-slogdet: Op = op("LinalgSlogdetBackward0", _slogdet, outputs=0, inputs=("x",), joint=_slogdet_pullback)
+slogdet: Op = op("LinalgSlogdetBackward0", _slogdet, outputs=0, inputs=("x",), joint=_slogdet_pullback, batch=LAST_AXES)
 
 # --- Cholesky ---
 
@@ -237,6 +262,7 @@ cholesky: Op = op(
     outputs=0,
     inputs=("x",),
     joint=_cholesky_pullback,
+    batch=LAST_AXES,
 )
 
 
@@ -263,10 +289,12 @@ def _cholesky_solve_factor(g: Any, factor: Any, out: Any, upper: bool) -> Any:
 cholesky_solve: Op = op(
     "CholeskySolveBackward0", laid_by_columns(_cholesky_solve),
     b=lambda g, factor, upper: cholesky_solve(g, factor, upper=upper), factor=_cholesky_solve_factor,
+    batch=MATRICES,
 )  # fmt: skip
 cholesky_inverse: Op = op(
     "CholeskyInverseBackward0", laid_by_columns(_cholesky_inverse),
     factor=lambda g, factor, out, upper: _factor_cotangent(out @ g @ out, factor, upper),
+    batch=LAST_AXES,
 )  # fmt: skip
 
 # --- LU ---
@@ -276,7 +304,7 @@ def _permutation(pivots: Any, like: Any) -> Any:
     return kernels.permutation_matrix(pivots, like.shape[-2], like.dtype)
 
 
-permutation: Op = op("LuUnpackBackward0", _permutation, batch=leading, pivots=None, like=None)
+permutation: Op = op("LuUnpackBackward0", _permutation, batch=LEADING, pivots=None, like=None)
 
 
 def unpack_lower(lu: Any) -> Any:
@@ -294,7 +322,7 @@ def _unit_diagonal(x: Any) -> Any:
     return out
 
 
-unit_diagonal: Op = op("TrilBackward0", _unit_diagonal, x=lambda g: tril(g, diagonal=-1))
+unit_diagonal: Op = op("TrilBackward0", _unit_diagonal, x=lambda g: tril(g, diagonal=-1), batch=LAST_AXES)
 
 
 def _lu_pullback(g: Any, outs: Any) -> list:
@@ -323,7 +351,12 @@ def _lu_pullback(g: Any, outs: Any) -> list:
 
 
 lu_factor: Op = op(
-    "LinalgLuFactorExBackward0", laid_by_columns(kernels.lu_factor, 0), outputs=0, inputs=("x",), joint=_lu_pullback
+    "LinalgLuFactorExBackward0",
+    laid_by_columns(kernels.lu_factor, 0),
+    outputs=0,
+    inputs=("x",),
+    joint=_lu_pullback,
+    batch=LAST_AXES,
 )
 
 # --- the exponential ---
@@ -338,4 +371,4 @@ def _matrix_exp_pullback(g: Any, x: Any) -> Any:
     return matrix_exp(np.concatenate((above, below), axis=-2))[..., :size, size:]
 
 
-matrix_exp: Op = op("LinalgMatrixExpBackward0", kernels.matrix_exp, x=_matrix_exp_pullback)
+matrix_exp: Op = op("LinalgMatrixExpBackward0", kernels.matrix_exp, x=_matrix_exp_pullback, batch=LAST_AXES)

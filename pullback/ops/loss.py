@@ -20,8 +20,8 @@ from ..kernels import softmax as kernels
 from ..kernels.large import zeros
 from ..kernels.order import ordered
 from ..quiet import quiet
-from .batching import class_loss, elementwise_loss, placed_classes
 from .fusing import in_blocks, in_single, is_half, limited, number_for, plain
+from .layouts import CLASSES, ELEMENTWISE_LOSS, PLACED_CLASSES
 from .pairs import log_add_exp
 from .pointwise import sigmoid
 from .reductions import log_softmax, sum_all
@@ -190,13 +190,13 @@ def _place_transpose(g: Any, target: Any, weight: Any, ignore_index: int, reduct
 pick_classes: Op
 pick_classes_2d: Op
 pick_classes, pick_classes_2d = (
-    linear(name, _pick_classes, batch=class_loss, x=_pick_transpose, target=None, weight=None)
+    linear(name, _pick_classes, batch=CLASSES, x=_pick_transpose, target=None, weight=None)
     for name in ("NllLossBackward0", "NllLoss2DBackward0")
 )
 pick_classes.engine_rules = pick_classes_2d.engine_rules = {"x": _pick_in_engine}
 pick_classes.gives_arrays = pick_classes_2d.gives_arrays = False
 place_classes: Op = linear(
-    "NllLossBackward0", _place_classes, batch=placed_classes, x=_place_transpose, target=None, weight=None
+    "NllLossBackward0", _place_classes, batch=PLACED_CLASSES, x=_place_transpose, target=None, weight=None
 )
 
 
@@ -245,7 +245,7 @@ cross_entropy, cross_entropy_2d = (
         name,
         _cross_entropy,
         inputs=("x", "target", "weight"),
-        batch=class_loss,
+        batch=CLASSES,
         joint=_cross_entropy_pullback,
     )
     for name in ("NllLossBackward0", "NllLoss2DBackward0")
@@ -273,7 +273,7 @@ def _laid_as(*deciding: int) -> Any:
 mse: Op = op(
     "MseLossBackward0",
     _laid_as(0, 1)(quiet(lambda x, y, reduction: reduce_losses((x - y) ** 2, reduction))),
-    batch=elementwise_loss,
+    batch=ELEMENTWISE_LOSS,
     x=lambda g, x, y, reduction: spread(g, x, reduction) * 2 * (x - y),
     y=lambda g, x, y, reduction: spread(g, x, reduction) * 2 * (y - x),
 )
@@ -308,7 +308,7 @@ def _smooth_l1_pullback(g: Any, x: Any, y: Any, beta: float, reduction: str) -> 
 smooth_l1: Op = op(
     "SmoothL1LossBackward0",
     _smooth_l1,
-    batch=elementwise_loss,
+    batch=ELEMENTWISE_LOSS,
     x=_smooth_l1_pullback,
     y=lambda g, x, y, beta, reduction: -_smooth_l1_pullback(g, x, y, beta, reduction),
 )
@@ -327,7 +327,7 @@ def _huber_pullback(g: Any, x: Any, y: Any, delta: float, reduction: str) -> Any
 huber: Op = op(
     "HuberLossBackward0",
     _huber,
-    batch=elementwise_loss,
+    batch=ELEMENTWISE_LOSS,
     x=_huber_pullback,
     y=lambda g, x, y, delta, reduction: -_huber_pullback(g, x, y, delta, reduction),
 )
@@ -342,7 +342,7 @@ def _soft_margin(x: Any, y: Any, reduction: str) -> Any:
 soft_margin: Op = op(
     "SoftMarginLossBackward0",
     _soft_margin,
-    batch=elementwise_loss,
+    batch=ELEMENTWISE_LOSS,
     x=lambda g, x, y, reduction: -spread(g, x, reduction) * y * sigmoid(-y * x),
     y=lambda g, x, y, reduction: -spread(g, x, reduction) * x * sigmoid(-y * x),
 )
@@ -371,7 +371,7 @@ def _bce_pullback(g: Any, x: Any, target: Any, weight: Any, reduction: str) -> A
 bce: Op = op(
     "BinaryCrossEntropyBackward0",
     _laid_as(0, 1)(in_single(_bce)),
-    batch=elementwise_loss,
+    batch=ELEMENTWISE_LOSS,
     x=_bce_pullback,
     target=lambda g, x, weight, reduction: spread(g, x, reduction) * _scaled_by(np.log(1 - x) - np.log(x), weight),
     weight=None,
@@ -407,7 +407,7 @@ def _bce_logits_target(g: Any, x: Any, weight: Any, pos_weight: Any, reduction: 
 bce_with_logits: Op = op(
     "BinaryCrossEntropyWithLogitsBackward0",
     _laid_as(1)(in_single(_bce_logits)),
-    batch=elementwise_loss,
+    batch=ELEMENTWISE_LOSS,
     x=_bce_logits_pullback,
     target=_bce_logits_target,
     weight=None,

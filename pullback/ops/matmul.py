@@ -18,6 +18,21 @@ from ..autograd.op import LARGE_FACTOR, Op, conjugate, linear, op, passed_on
 from ..kernels.order import ordered
 from ..kernels.products import FEW, batched_product, product
 from .fusing import in_single, is_half
+from .layouts import (
+    ALL_ALONG,
+    CONTRACTION,
+    LAYER,
+    PRODUCT,
+    PRODUCT_ADDED,
+    PRODUCT_OF_STACKS,
+    PRODUCT_OF_VECTORS,
+    PRODUCT_WITH_VECTOR,
+    PRODUCTS_ADDED,
+    TIMES_TRANSPOSED,
+    TRACE,
+    TRANSPOSED_TIMES,
+    VDOT,
+)
 from .shape import diagonal, expand, place_diagonal
 from .striding import in_order
 
@@ -67,7 +82,7 @@ def _plain_matrices(a: Any, b: Any) -> bool:
 
 # Real matrices, the commonest case of all: products in which one factor is taken transposed, closed under taking
 # pullbacks. So derivatives of any order are one product each, without views of transposes in between.
-mm: Op = op("MmBackward0", _matmul, kind="bilinear", a=_left, b=_right, autocast="short")
+mm: Op = op("MmBackward0", _matmul, kind="bilinear", a=_left, b=_right, autocast="short", batch=PRODUCT)
 mm.real_rules = {
     # What is small takes no further call: every backward pass of a network comes by here.
     "a": lambda g, b: (
@@ -89,6 +104,7 @@ times_transposed: Op = op(
     first=lambda g, second: mm(g, conjugate(second)),
     second=lambda g, first: matmul(transposed(g), conjugate(first)),
     autocast="short",
+    batch=TIMES_TRANSPOSED,
 )
 times_transposed.real_rules = {
     "first": lambda g, second: product(g, second) if _plain_matrices(g, second) else mm(g, second),
@@ -101,13 +117,16 @@ transposed_times: Op = op(
     left=lambda g, right: matmul(conjugate(right), transposed(g)),
     right=lambda g, left: mm(conjugate(left), g),
     autocast="short",
+    batch=TRANSPOSED_TIMES,
 )
 transposed_times.real_rules = {
     "left": lambda g, right: product(right, g.T) if _plain_matrices(g, right) else times_transposed(right, g),
     "right": lambda g, left: product(left, g) if _plain_matrices(g, left) else mm(left, g),
 }
-bmm: Op = op("BmmBackward0", _matmul, kind="bilinear", a=_left, b=_right, autocast="short")
-matmul: Op = op("UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right_of_batches, autocast="short")
+bmm: Op = op("BmmBackward0", _matmul, kind="bilinear", a=_left, b=_right, autocast="short", batch=PRODUCT_OF_STACKS)
+matmul: Op = op(
+    "UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right_of_batches, autocast="short", batch=PRODUCT
+)
 mm.side_by_side = bmm.side_by_side = matmul.side_by_side = True
 mm.divisible = bmm.divisible = matmul.divisible = LARGE_FACTOR
 
@@ -123,7 +142,13 @@ def _mv_vector(g: Any, a: Any) -> Any:
 
 
 mv: Op = op(
-    "MvBackward0", _matmul, kind="bilinear", a=lambda g, b: column(g) * conjugate(b), b=_mv_vector, autocast="short"
+    "MvBackward0",
+    _matmul,
+    kind="bilinear",
+    a=lambda g, b: column(g) * conjugate(b),
+    b=_mv_vector,
+    autocast="short",
+    batch=PRODUCT_WITH_VECTOR,
 )
 mv.real_rules = {
     "a": lambda g, b: column(g) * b,
@@ -139,13 +164,22 @@ vm: Op = op(
     a=lambda g, b: mv(conjugate(b), g),
     b=lambda g, a: column(conjugate(a)) * g,
     autocast="short",
+    batch=PRODUCT_OF_VECTORS,
 )
-dot: Op = op("DotBackward0", _matmul, kind="bilinear", a=lambda g, b: g * conjugate(b), b=lambda g, a: g * conjugate(a))
+dot: Op = op(
+    "DotBackward0",
+    _matmul,
+    kind="bilinear",
+    a=lambda g, b: g * conjugate(b),
+    b=lambda g, a: g * conjugate(a),
+    batch=PRODUCT_OF_VECTORS,
+)
 vdot: Op = op(
     "VdotBackward0",
     lambda a, b: _matmul(conjugate(a), b),
     a=lambda g, b: conjugate(g) * b,
     b=lambda g, a: g * a,
+    batch=VDOT,
 )  # fmt: skip
 
 
@@ -186,8 +220,8 @@ _OF_PRODUCT_ADDED: dict[str, Any] = {
     "a": lambda g, b, alpha: _scaled(matmul(g, adjoint(b)), alpha),
     "b": lambda g, a, alpha: _scaled(matmul(adjoint(a), g), alpha),
 }
-addmm: Op = op("AddmmBackward0", _addmm, **_OF_PRODUCT_ADDED, autocast="short")
-baddbmm: Op = op("BaddbmmBackward0", _addmm, **_OF_PRODUCT_ADDED, autocast="short")
+addmm: Op = op("AddmmBackward0", _addmm, **_OF_PRODUCT_ADDED, autocast="short", batch=PRODUCT_ADDED)
+baddbmm: Op = op("BaddbmmBackward0", _addmm, **_OF_PRODUCT_ADDED, autocast="short", batch=PRODUCT_ADDED)
 addmv: Op = op(
     "AddmvBackward0",
     _addmm,
@@ -195,6 +229,7 @@ addmv: Op = op(
     a=lambda g, b, alpha: _scaled(column(g) * conjugate(b), alpha),
     b=lambda g, a, alpha: _scaled(matmul(adjoint(a), column(g))[:, 0], alpha),
     autocast="short",
+    batch=PRODUCT_ADDED,
 )
 
 
@@ -204,7 +239,7 @@ def _addbmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     return _addmm(x, np.swapaxes(a, 0, 1).reshape(a.shape[1], summed), b.reshape(summed, b.shape[2]), beta, alpha)
 
 
-addbmm: Op = op("AddbmmBackward0", _addbmm, **_OF_PRODUCT_ADDED, autocast="short")
+addbmm: Op = op("AddbmmBackward0", _addbmm, **_OF_PRODUCT_ADDED, autocast="short", batch=PRODUCTS_ADDED)
 
 
 @in_single
@@ -221,6 +256,7 @@ addr: Op = op(
     x=lambda g, beta: _scaled(g, beta),
     a=lambda g, b, alpha: _scaled(matmul(g, column(conjugate(b)))[:, 0], alpha),
     b=lambda g, a, alpha: _scaled(matmul(adjoint(column(a)), g)[0], alpha),
+    batch=PRODUCTS_ADDED,
 )
 
 # --- x @ weight.T + bias, with weights stored as (out, in) ---
@@ -255,9 +291,17 @@ def _layer_weight(g: Any, x: Any) -> Any:
 
 
 linear_layer: Op = op(
-    "AddmmBackward0", _linear_layer, x=_layer_input, weight=_layer_weight, bias=passed_on, autocast="short"
+    "AddmmBackward0",
+    _linear_layer,
+    x=_layer_input,
+    weight=_layer_weight,
+    bias=passed_on,
+    autocast="short",
+    batch=LAYER,
 )
-linear_map: Op = op("MmBackward0", _weigh, kind="bilinear", x=_layer_input, weight=_layer_weight, autocast="short")
+linear_map: Op = op(
+    "MmBackward0", _weigh, kind="bilinear", x=_layer_input, weight=_layer_weight, autocast="short", batch=LAYER
+)
 
 
 def _as_torch_shows_it(node: Any) -> None:
@@ -333,6 +377,7 @@ contract: Op = op(
     a=lambda g, b, labels: contract(g, conjugate(b), labels=(labels[2], labels[1], labels[0])),
     b=lambda g, a, labels: contract(conjugate(a), g, labels=(labels[0], labels[2], labels[1])),
     autocast="short",
+    batch=CONTRACTION,
 )
 
 
@@ -354,6 +399,7 @@ cross: Op = op(
     kind="bilinear",
     a=lambda g, b, axis: cross(conjugate(b), g, axis=axis),
     b=lambda g, a, axis: cross(g, conjugate(a), axis=axis),
+    batch=ALL_ALONG,
 )
 
 
@@ -368,6 +414,7 @@ trace: Op = linear(
         expand(np.reshape(g, (1,)), shape=(min(x_shape),)), shape=x_shape, offset=0, axis1=0, axis2=1
     ),
     autocast="full",
+    batch=TRACE,
 )
 
 

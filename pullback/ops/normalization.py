@@ -17,8 +17,9 @@ from ..kernels import channels
 from ..kernels import normalization as kernels
 from ..kernels.order import has_channels_last, keeping_channels
 from ..quiet import quiet
-from .batching import _fold, _full, _unfold, channels_normalized, folding, normalized
+from .batching import _fold, _full, _unfold, folding
 from .fusing import in_single, is_half, narrowed, number_for, plain, widened
+from .layouts import CHANNELS, GIVEN_CHANNELS, GROUPS, LAST_NORMALIZED
 from .striding import in_order
 
 
@@ -77,7 +78,7 @@ layer_norm: Op = fused(
     "NativeLayerNormBackward0",
     in_single(_layer_norm),
     inputs=("x", "weight", "bias"),
-    batch=normalized,
+    batch=LAST_NORMALIZED,
     joint=_layer_norm_pullback,
 )
 
@@ -105,7 +106,7 @@ rms_norm: Op = fused(
     "MulBackward0",
     keeping_channels(in_single(kernels.rms_norm), 4, 5),
     inputs=("x", "weight"),
-    batch=normalized,
+    batch=LAST_NORMALIZED,
     joint=_rms_norm_pullback,
 )
 rms_norm.copies_before_writes = True
@@ -257,7 +258,7 @@ batch_norm: Op = fused(
     "NativeBatchNormBackward0",
     _batch_norm,
     inputs=("x", "weight", "bias"),
-    batch=channels_normalized,
+    batch=CHANNELS,
     joint=_batch_norm_pullback,
 )
 
@@ -373,7 +374,7 @@ def _group_norm_pullback(g: Any, x: Any, weight: Any, extras: Any, needs: tuple,
 
 
 @folding
-def _grouped(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def grouped(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Group norm: more examples are more samples; parameters that differ between examples are applied afterwards."""
     x, *parameters = values
     folded = _fold(_full(x, flags[0], size))
@@ -395,7 +396,7 @@ group_norm: Op = fused(
     "NativeGroupNormBackward0",
     _channels_kept_in_groups,
     inputs=("x", "weight", "bias"),
-    batch=_grouped,
+    batch=GROUPS,
     joint=_group_norm_pullback,
 )
 
@@ -474,6 +475,6 @@ fixed_norm: Op = op(
     "NativeBatchNormBackward0",
     _fixed_norm,
     inputs=("x", "mean", "variance", "weight", "bias"),
-    batch=channels_normalized,
+    batch=GIVEN_CHANNELS,
     joint=_fixed_norm_pullback,
 )

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autograd.op import Op, linear, op
 from .fusing import drop, number_for, zero_of
+from .layouts import DISTANCE, MATRICES, along
 from .matmul import adjoint, matmul
 from .pointwise import sgn
 from .rearranging import triu
@@ -63,7 +64,7 @@ def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...],
     return x * np.where(size == 0, 0, safe ** (order - 2)) * scale
 
 
-vector_norm: Op = op("LinalgVectorNormBackward0", _vector_norm, x=norm_pullback)
+vector_norm: Op = op("LinalgVectorNormBackward0", _vector_norm, x=norm_pullback, batch=along("axis"))
 
 
 def _difference_norm_pullback(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:
@@ -76,6 +77,7 @@ distance: Op = op(
     lambda a, b, order: _vector_norm(np.asarray(a - b), order, tuple(range(np.ndim(a - b))), False),
     a=_difference_norm_pullback,
     b=lambda g, a, b, out, order: -_difference_norm_pullback(g, a, b, out, order),
+    batch=DISTANCE,
 )
 
 
@@ -101,6 +103,7 @@ euclidean_distances: Op = op(
     a=_euclidean_left,
     b=lambda g, a, b, out: _euclidean_left(adjoint(g), b, a, adjoint(out)),
     autocast="full",
+    batch=MATRICES,
 )
 
 
@@ -147,6 +150,7 @@ distances_of: Op = op(
     a=_distances_left,
     b=lambda g, a, b, out, order: _distances_left(np.swapaxes(g, -1, -2), b, a, np.swapaxes(out, -1, -2), order),
     autocast="full",
+    batch=MATRICES,
 )
 
 

@@ -16,6 +16,7 @@ from ..autograd.op import Op, conjugate, linear, op
 from ..constants import FLOAT32, FLOAT64, number
 from ..kernels.order import ordered
 from .fusing import LARGE, choose, in_blocks
+from .layouts import ELEMENTWISE
 from .pointwise import flat, sigmoid
 
 
@@ -191,6 +192,7 @@ lerp_scalar: Op = linear(
     ordered(lambda a, b, weight: _lerp(a, b, weight) if a.size < LARGE else in_blocks(_lerp, a, b, weight=weight)),
     a=lambda g, weight: g * np.conj(1 - weight),
     b=lambda g, weight: g * np.conj(weight),
+    batch=ELEMENTWISE,
 )
 lerp: Op = op(
     "LerpBackward1",

@@ -18,17 +18,20 @@ from ..kernels import rectifier
 from ..kernels.order import ordered
 from ..quiet import restore, silence, warning_settings
 from .fusing import LARGE, MANY, choose, drop, in_blocks, keep, limited, number_for, zero_of
+from .layouts import ELEMENTWISE, FILLED_WITH, SAME
 from .striding import in_order
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 
 # --- arithmetic ---
 
-add: Op = linear("AddBackward0", ordered(operator.add), a=passed_on, b=passed_on)
-subtract: Op = linear("SubBackward0", ordered(operator.sub), a=passed_on, b=lambda g: -g)
+add: Op = linear("AddBackward0", ordered(operator.add), a=passed_on, b=passed_on, batch=ELEMENTWISE)
+subtract: Op = linear("SubBackward0", ordered(operator.sub), a=passed_on, b=lambda g: -g, batch=ELEMENTWISE)
 subtract.written = {"b": "-{g}"}
-reverse_subtract: Op = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=passed_on)
-reverse_subtract_tensors: Op = linear("RsubBackward0", lambda a, b: b - a, a=lambda g: -g, b=passed_on)
+reverse_subtract: Op = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=passed_on, batch=ELEMENTWISE)
+reverse_subtract_tensors: Op = linear(
+    "RsubBackward0", lambda a, b: b - a, a=lambda g: -g, b=passed_on, batch=ELEMENTWISE
+)
 reverse_subtract.unseen = (1,)  # a number
 reverse_subtract.written = reverse_subtract_tensors.written = {"a": "-{g}"}
 
@@ -41,15 +44,22 @@ def _add_scaled(a: Any, b: Any, alpha: Any) -> Any:
     return a + b * (number_in(alpha, kind) if kind.kind in "iu" else alpha)
 
 
-add_scaled: Op = linear("AddBackward0", _add_scaled, a=passed_on, b=lambda g, alpha: g * np.conj(alpha))
+add_scaled: Op = linear(
+    "AddBackward0", _add_scaled, a=passed_on, b=lambda g, alpha: g * np.conj(alpha), batch=ELEMENTWISE
+)
 subtract_scaled: Op = linear(
-    "SubBackward0", lambda a, b, alpha: _add_scaled(a, b, -alpha), a=passed_on, b=lambda g, alpha: -g * np.conj(alpha)
+    "SubBackward0",
+    lambda a, b, alpha: _add_scaled(a, b, -alpha),
+    a=passed_on,
+    b=lambda g, alpha: -g * np.conj(alpha),
+    batch=ELEMENTWISE,
 )
 reverse_subtract_scaled: Op = linear(
     "RsubBackward1",
     lambda a, b, alpha: _add_scaled(b, a, -alpha),
     a=lambda g, alpha: -g * np.conj(alpha),
     b=lambda g: g,
+    batch=ELEMENTWISE,
 )
 multiply: Op = elementwise("MulBackward0", operator.mul, a=lambda b: b, b=lambda a: a)
 multiply.real_rules = {"a": operator.mul, "b": operator.mul}  # the hottest rule there is
@@ -90,11 +100,11 @@ multiply_by: Op = op(
 divide_by: Op = op(
     "DivBackward0", _in_single(operator.truediv), kind="elementwise_pull", a=lambda g, b: divide_by(g, b), b=None
 )
-negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g)
+negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g, batch=ELEMENTWISE)
 negative.cut_from(LARGE)
 negative.written = {"x": "-{g}"}
 reciprocal: Op = elementwise("ReciprocalBackward0", lambda x: 1 / x, x=lambda out: -out * out)
-identity: Op = linear("AliasBackward0", lambda x: x, view=True, x=lambda g: g)
+identity: Op = linear("AliasBackward0", lambda x: x, view=True, x=lambda g: g, batch=ELEMENTWISE)
 
 
 def identity_of(value: Any, leaf: Any) -> Any:
@@ -389,12 +399,16 @@ def _scaled(x: Any, factor: float) -> Any:
     return (x * factor).astype(x.dtype, copy=False)  # bfloat16 times a Python number is float32
 
 
-deg2rad: Op = linear("Deg2RadBackward0", lambda x: _scaled(x, math.pi / 180), x=lambda g: g * (math.pi / 180))
-rad2deg: Op = linear("Rad2DegBackward0", lambda x: _scaled(x, 180 / math.pi), x=lambda g: g * (180 / math.pi))
+deg2rad: Op = linear(
+    "Deg2RadBackward0", lambda x: _scaled(x, math.pi / 180), x=lambda g: g * (math.pi / 180), batch=SAME
+)
+rad2deg: Op = linear(
+    "Rad2DegBackward0", lambda x: _scaled(x, 180 / math.pi), x=lambda g: g * (180 / math.pi), batch=SAME
+)
 
 # --- parts of complex numbers ---
 
-conj_physical: Op = op("ConjPhysicalBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g))
+conj_physical: Op = op("ConjPhysicalBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g), batch=ELEMENTWISE)
 
 
 def _angle(x: Any) -> Any:
@@ -420,7 +434,12 @@ def _complex(a: Any, b: Any) -> Any:
 
 
 make_complex: Op = op(
-    "ComplexBackward0", ordered(_complex), kind="real_linear", a=lambda g: np.real(g), b=lambda g: np.real(g * -1j)
+    "ComplexBackward0",
+    ordered(_complex),
+    kind="real_linear",
+    a=lambda g: np.real(g),
+    b=lambda g: np.real(g * -1j),
+    batch=ELEMENTWISE,
 )
 polar: Op = op(
     "PolarBackward0",
@@ -433,7 +452,9 @@ polar.copies_before_writes = True
 
 # --- taking floating point numbers apart ---
 
-frexp: Op = fused("FrexpBackward0", np.frexp, inputs=("x",), joint=lambda g, extras: (g * 2.0 ** -extras[0],))
+frexp: Op = fused(
+    "FrexpBackward0", np.frexp, inputs=("x",), joint=lambda g, extras: (g * 2.0 ** -extras[0],), batch=ELEMENTWISE
+)
 
 
 def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
@@ -593,5 +614,6 @@ fill_from: Op = op(
     lambda x, value: np.full(x.shape, value, x.dtype),
     x=flat,
     value=lambda g: np.sum(g),
+    batch=FILLED_WITH,
 )
 zero: Op = op("ZeroBackward0", lambda x: np.zeros_like(x), kind="elementwise_pull", x=flat)

@@ -14,8 +14,8 @@ from ..autograd.op import Op, fused, linear, op
 from ..kernels import averages
 from ..kernels import pooling as kernels
 from ..kernels.order import keeping_channels
-from .batching import leading
 from .fusing import handing_on, in_single
+from .layouts import LEADING
 
 # --- values at flat indices of planes ---
 
@@ -28,21 +28,21 @@ def _scatter_rule(g: Any, indices: Any, spatial: tuple) -> Any:
     return gather_planes(g, indices, axes=len(spatial))
 
 
-gather_planes: Op = linear("GatherBackward0", kernels.gather_planes, batch=leading, x=_gather_rule, indices=None)
+gather_planes: Op = linear("GatherBackward0", kernels.gather_planes, batch=LEADING, x=_gather_rule, indices=None)
 scatter_planes: Op = linear(
     "MaxPool2DWithIndicesBackwardBackward0",
     in_single(kernels.scatter_planes),
     inputs=("x", "indices"),
-    batch=leading,
+    batch=LEADING,
     x=_scatter_rule,
     indices=None,
 )
 
 
 max_unpool2d: Op = linear(
-    "MaxUnpool2DBackward0", keeping_channels(kernels.max_unpool, 4), batch=leading, x=_scatter_rule, indices=None
+    "MaxUnpool2DBackward0", keeping_channels(kernels.max_unpool, 4), batch=LEADING, x=_scatter_rule, indices=None
 )
-max_unpool3d: Op = linear("MaxUnpool3DBackward0", kernels.max_unpool, batch=leading, x=_scatter_rule, indices=None)
+max_unpool3d: Op = linear("MaxUnpool3DBackward0", kernels.max_unpool, batch=LEADING, x=_scatter_rule, indices=None)
 
 # --- maxima ---
 
@@ -57,7 +57,7 @@ def _max_op(axes: int, name: str, kernel: Any) -> Op:
     def rule(g: Any, x_shape: tuple, extras: Any) -> tuple:
         return (scatter_planes(g, extras[0], spatial=_spatial(x_shape, axes)),)
 
-    return fused(name, in_single(kernel), inputs=("x",), batch=leading, joint=rule)
+    return fused(name, in_single(kernel), inputs=("x",), batch=LEADING, joint=rule)
 
 
 max_pool: dict[int, Op] = {
@@ -74,7 +74,7 @@ def _max_values(x: Any, **window: Any) -> Any:
 
 
 max_values: Op = op(
-    "MaxPool2DBackward0", keeping_channels(_max_values, 4, 5), batch=leading, x=None
+    "MaxPool2DBackward0", keeping_channels(_max_values, 4, 5), batch=LEADING, x=None
 )  # where no gradient is asked for
 
 
@@ -99,7 +99,7 @@ def _fractional_rule(g: Any, x_shape: tuple, extras: Any, kernel: tuple) -> tupl
 
 
 fractional_max_pool: dict[int, Op] = {
-    axes: fused(name, in_single(_fractional), inputs=("x", "samples"), batch=leading, joint=_fractional_rule)
+    axes: fused(name, in_single(_fractional), inputs=("x", "samples"), batch=LEADING, joint=_fractional_rule)
     for axes, name in ((2, "FractionalMaxPool2DBackward0"), (3, "FractionalMaxPool3DBackward0"))
 }
 
@@ -130,11 +130,11 @@ def _spread_average_rule(g: Any, **params: Any) -> Any:
 
 
 avg_pool: dict[int, Op] = {
-    axes: linear(name, keeping_channels(_average, *_RANKS[axes]), inputs=("x",), batch=leading, x=_average_rule)
+    axes: linear(name, keeping_channels(_average, *_RANKS[axes]), inputs=("x",), batch=LEADING, x=_average_rule)
     for axes, name in ((1, "SqueezeBackward1"), (2, "AvgPool2DBackward0"), (3, "AvgPool3DBackward0"))
 }
 avg_pool_transpose: Op = linear(
-    "AvgPool2DBackwardBackward0", _spread_average, inputs=("x",), batch=leading, x=_spread_average_rule
+    "AvgPool2DBackwardBackward0", _spread_average, inputs=("x",), batch=LEADING, x=_spread_average_rule
 )
 
 
@@ -143,7 +143,7 @@ adaptive_avg_pool: dict[int, Op] = {
         name,
         keeping_channels(in_single(averages.adaptive_avg_pool), *_RANKS[axes]),
         inputs=("x",),
-        batch=leading,
+        batch=LEADING,
         x=lambda g, x_shape, output: adaptive_avg_transpose(g, spatial=_spatial(x_shape, len(output))),
     )
     for axes, name in ((1, "SqueezeBackward1"), (2, "AdaptiveAvgPool2DBackward0"), (3, "AdaptiveAvgPool3DBackward0"))
@@ -154,6 +154,6 @@ adaptive_avg_transpose: Op = linear(
     "AdaptiveAvgPool2DBackwardBackward0",
     in_single(averages.adaptive_avg_pool_transpose),
     inputs=("x",),
-    batch=leading,
+    batch=LEADING,
     x=lambda g, x_shape, spatial: adaptive_avg_pool[len(spatial)](g, output=_spatial(x_shape, len(spatial))),
 )

@@ -14,6 +14,7 @@ from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, empty
 from ..kernels.order import has_channels_last, in_dims, keeping_channels, like, with_channels_last
 from ..kernels.rectifier import BITS
+from .layouts import ALL_ALONG, BLOCKS, LAST_AXES, OF_SHAPE, PADDED, REPEATED, along
 from .reductions import sum_axes
 from .striding import in_order
 
@@ -52,13 +53,14 @@ def _stack(*arrays: Any, axis: int) -> Any:
     return np.stack(arrays, axis, out=out)
 
 
-concatenate: Op = linear("CatBackward0", _concatenate, variadic=True, joint=_cut, inputs=())
+concatenate: Op = linear("CatBackward0", _concatenate, variadic=True, joint=_cut, inputs=(), batch=ALL_ALONG)
 stack: Op = linear(
     "StackBackward0",
     _stack,
     variadic=True,
     inputs=(),
     joint=lambda g, needs, axis: [g[(*(slice(None),) * axis, i)] if needed else None for i, needed in enumerate(needs)],
+    batch=ALL_ALONG,
 )
 
 
@@ -88,6 +90,7 @@ block_diagonal: Op = linear(
     joint=lambda g, needs, shapes: [
         g[place] if needed else None for needed, place in zip(needs, _corners(shapes), strict=True)
     ],
+    batch=BLOCKS,
 )
 
 # --- another order ---
@@ -115,16 +118,18 @@ def _rotate(x: Any, k: int, axes: tuple) -> Any:
     return np.swapaxes(_flip(x, (axes[k % 4 == 1],)), *axes)
 
 
-flip: Op = linear("FlipBackward0", _flip, x=lambda g, axes: flip(g, axes=axes))
+flip: Op = linear("FlipBackward0", _flip, x=lambda g, axes: flip(g, axes=axes), batch=along("axes"))
 roll: Op = linear(
     "RollBackward0",
     keeping_channels(_roll, 4, 5),
     x=lambda g, shifts, axes: roll(g, shifts=tuple(-s for s in shifts), axes=axes),
+    batch=along("axes"),
 )
 rotate: Op = linear(
     "Rot90Backward0",
     _rotate,
     x=lambda g, k, axes: rotate(g, k=-k, axes=axes),
+    batch=along("axes"),
 )
 
 # --- parts set to zero, parts added ---
@@ -164,8 +169,8 @@ def _triu(x: Any, diagonal: int) -> Any:
     return _triangle(x, diagonal, False)
 
 
-tril: Op = linear("TrilBackward0", _tril, x=lambda g, diagonal: tril(g, diagonal=diagonal))
-triu: Op = linear("TriuBackward0", _triu, x=lambda g, diagonal: triu(g, diagonal=diagonal))
+tril: Op = linear("TrilBackward0", _tril, x=lambda g, diagonal: tril(g, diagonal=diagonal), batch=LAST_AXES)
+triu: Op = linear("TriuBackward0", _triu, x=lambda g, diagonal: triu(g, diagonal=diagonal), batch=LAST_AXES)
 
 
 def _pad(x: Any, before: tuple, after: tuple, value: Any) -> Any:
@@ -187,8 +192,8 @@ def _pad_transpose(g: Any, before: tuple, after: tuple) -> Any:
 
 
 _pad = keeping_channels(_pad, 4, 5)
-pad: Op = linear("ConstantPadNdBackward0", _pad, x=_pad_transpose)
-pad_with: Op = op("ConstantPadNdBackward0", _pad, x=_pad_transpose)  # not linear: the padding is not zero
+pad: Op = linear("ConstantPadNdBackward0", _pad, x=_pad_transpose, batch=PADDED)
+pad_with: Op = op("ConstantPadNdBackward0", _pad, x=_pad_transpose, batch=PADDED)  # not linear: the padding is not zero
 
 # --- copies ---
 
@@ -208,6 +213,9 @@ def _repeat_transpose(g: Any, x_shape: tuple, repeats: tuple) -> Any:
 
 # The transpose of an operation without any output elements: zeros, and back to nothing.
 empty_sum: Op = linear(
-    "RepeatBackward0", lambda x, shape: np.zeros(shape, x.dtype), x=lambda g, x_shape: empty_sum(g, shape=x_shape)
+    "RepeatBackward0",
+    lambda x, shape: np.zeros(shape, x.dtype),
+    x=lambda g, x_shape: empty_sum(g, shape=x_shape),
+    batch=OF_SHAPE,
 )
-repeat: Op = linear("RepeatBackward0", _repeat, x=_repeat_transpose)
+repeat: Op = linear("RepeatBackward0", _repeat, x=_repeat_transpose, batch=REPEATED)

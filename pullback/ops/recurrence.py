@@ -14,6 +14,7 @@ import numpy as np
 from ..autograd.op import Op, fused, op
 from ..kernels import recurrence, recurrent_cells
 from .fusing import plain, recorded_pullback
+from .layouts import STEP, STEPS
 from .matmul import linear_layer, linear_map
 from .pointwise import relu, sigmoid, tanh
 
@@ -121,6 +122,7 @@ layer: Op = op(
     joint=_layer_pullback,
     outputs=0,
     undefined_allowed=True,
+    batch=STEPS,
 )
 
 
@@ -137,7 +139,7 @@ def _rnn_pullback(
     return recorded_pullback(composed_cell, (g,), arrays, {"mode": mode}, needs)
 
 
-rnn_cell: Op = op("ThnnFusedCellBackward0", recurrent_cells.rnn, inputs=_STEP, joint=_rnn_pullback)
+rnn_cell: Op = op("ThnnFusedCellBackward0", recurrent_cells.rnn, inputs=_STEP, joint=_rnn_pullback, batch=STEP)
 
 
 def _gru_pullback(
@@ -150,7 +152,7 @@ def _gru_pullback(
     return recorded_pullback(composed_cell, (g,), arrays, {"mode": "GRU"}, needs)
 
 
-gru_cell: Op = fused("ThnnFusedCellBackward0", recurrent_cells.gru, inputs=_STEP, joint=_gru_pullback)
+gru_cell: Op = fused("ThnnFusedCellBackward0", recurrent_cells.gru, inputs=_STEP, joint=_gru_pullback, batch=STEP)
 
 
 def _lstm_pullback(
@@ -170,5 +172,6 @@ lstm_cell: Op = op(
     joint=_lstm_pullback,
     outputs=0,
     undefined_allowed=True,
+    batch=STEP,
 )
 lstm_cell.extras_from = 2  # programs write to states between steps (`c[done] = 0`), so neither of them is saved

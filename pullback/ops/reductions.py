@@ -17,6 +17,7 @@ from ..autograd.op import Op, linear, op
 from ..constants import FLOAT32, FLOAT64, ones
 from ..kernels.like import largest
 from ..kernels.products import RUN, total
+from .layouts import ALL_ALONG, Layout, along
 from .shape import _expand, expand, reshape
 from .striding import in_order
 
@@ -105,7 +106,7 @@ def _sum_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return spread(g, x_shape, axis, keepdims)
 
 
-sum_axes: Op = linear("SumBackward1", _sum, x=_sum_transpose)
+sum_axes: Op = linear("SumBackward1", _sum, x=_sum_transpose, batch=along("axis"))
 
 
 def _all_axes(shape: tuple) -> tuple:
@@ -130,13 +131,13 @@ def spread_all(g: Any, x_shape: tuple[Any, ...]) -> Any:
     return whole
 
 
-def _all_of_each(reduction: Op) -> Any:
-    """The batching rule of a full reduction: the other one, over all axes but the batch's."""
+def _all_of_each(reduction: Op) -> Layout:
+    """The layout of a full reduction: the other one, over all axes but the batch's."""
 
     def batch(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
         return reduction(values[0], axis=tuple(range(1, len(values[0].shape))), keepdims=False)
 
-    return batch
+    return Layout(batch)
 
 
 sum_all: Op = linear("SumBackward0", _sum_all, x=spread_all, batch=_all_of_each(sum_axes))
@@ -158,7 +159,7 @@ def mean_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
 
 
-mean_axes: Op = linear("MeanBackward1", _mean, x=mean_transpose)
+mean_axes: Op = linear("MeanBackward1", _mean, x=mean_transpose, batch=along("axis"))
 
 
 def _mean_all(x: Any) -> Any:
@@ -183,14 +184,6 @@ def _kernels() -> Any:
     return softmax
 
 
-def each_along(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """A batching rule: every operand gets the batch axis in front, so the axis moves by one."""
-    from ..arrays.batching_rules import with_batch_axis
-
-    operands = [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
-    return op(*operands, **{**params, "axis": params["axis"] + 1})
-
-
 def _softmax(x: Any, axis: int) -> Any:
     x = in_order(x)
     if type(x) is ndarray and (x.size >= _LARGE or x.dtype.itemsize == 2):
@@ -210,13 +203,15 @@ def _softmax_pull(g: Any, out: Any, axis: int) -> Any:
 softmax_pull: Op = op(
     "SoftmaxBackwardDataBackward0",
     _softmax_pull,
-    batch=each_along,
+    batch=ALL_ALONG,
     g=lambda h, out, axis: softmax_pull(h, out, axis=axis),  # the Jacobian of softmax is symmetric
     out=lambda h, g, out, axis: (
         h * (g - np.sum(g * out, axis=axis, keepdims=True)) - g * np.sum(h * out, axis=axis, keepdims=True)
     ),
 )
-softmax: Op = op("SoftmaxBackward0", _softmax, x=lambda g, out, axis: softmax_pull(g, out, axis=axis))
+softmax: Op = op(
+    "SoftmaxBackward0", _softmax, x=lambda g, out, axis: softmax_pull(g, out, axis=axis), batch=along("axis")
+)
 
 
 def _log_softmax(x: Any, axis: int) -> Any:
@@ -240,11 +235,13 @@ def _log_softmax_pull(g: Any, out: Any, axis: int) -> Any:
 log_softmax_pull: Op = op(
     "LogSoftmaxBackwardDataBackward0",
     _log_softmax_pull,
-    batch=each_along,
+    batch=ALL_ALONG,
     g=lambda h, out, axis: h - np.sum(h * np.exp(out), axis=axis, keepdims=True),
     out=lambda h, g, out, axis: -h * np.exp(out) * np.sum(g, axis=axis, keepdims=True),
 )
-log_softmax: Op = op("LogSoftmaxBackward0", _log_softmax, x=lambda g, out, axis: log_softmax_pull(g, out, axis=axis))
+log_softmax: Op = op(
+    "LogSoftmaxBackward0", _log_softmax, x=lambda g, out, axis: log_softmax_pull(g, out, axis=axis), batch=along("axis")
+)
 log_softmax.takes_picked = True
 
 # --- extrema ---
@@ -289,10 +286,10 @@ def _is_one_of_few(x: Any, axis: tuple, keepdims: Any) -> bool:
     return not keepdims and len(axis) == x.ndim and 0 < x.size <= _FEW and x.flags.c_contiguous and x.dtype.kind != "V"
 
 
-amax: Op = op("AmaxBackward0", _amax, x=_extreme_pullback)
-amin: Op = op("AminBackward0", _amin, x=_extreme_pullback)
-max_all: Op = op("MaxBackward1", _amax, x=_whole_extreme_pullback)
-min_all: Op = op("MinBackward1", _amin, x=_whole_extreme_pullback)
+amax: Op = op("AmaxBackward0", _amax, x=_extreme_pullback, batch=along("axis"))
+amin: Op = op("AminBackward0", _amin, x=_extreme_pullback, batch=along("axis"))
+max_all: Op = op("MaxBackward1", _amax, x=_whole_extreme_pullback, batch=along("axis"))
+min_all: Op = op("MinBackward1", _amin, x=_whole_extreme_pullback, batch=along("axis"))
 
 aminmax: Op = op(
     "AminmaxBackward0",
@@ -302,4 +299,5 @@ aminmax: Op = op(
     joint=lambda g, x, outs, axis, keepdims: (
         _extreme_pullback(g[0], x, outs[0], axis, keepdims) + _extreme_pullback(g[1], x, outs[1], axis, keepdims),
     ),
+    batch=along("axis"),
 )

@@ -19,6 +19,7 @@ from ..kernels.like import copy, zeros
 from ..kernels.order import like
 from .fusing import in_single
 from .indexing import add_slices
+from .layouts import GATHERED, PUT_FLAT, SCATTERED, SLICES_AT, SLICES_FILLED, TAKEN
 from .striding import in_order
 
 
@@ -154,10 +155,16 @@ def _back(g: Any, src_shape: tuple, index: Any, axis: int) -> Any:
 
 
 gather: Op = linear(
-    "GatherBackward0", _gather, x=lambda g, x_shape, index, axis: spread(g, index, shape=x_shape, axis=axis), index=None
+    "GatherBackward0",
+    _gather,
+    x=lambda g, x_shape, index, axis: spread(g, index, shape=x_shape, axis=axis),
+    index=None,
+    batch=GATHERED,
 )
-spread: Op = linear("ScatterAddBackward0", _spread, x=lambda g, index, axis: gather(g, index, axis=axis), index=None)
-scatter_add: Op = linear("ScatterAddBackward0", _scatter_add, x=lambda g: g, index=None, src=_back)
+spread: Op = linear(
+    "ScatterAddBackward0", _spread, x=lambda g, index, axis: gather(g, index, axis=axis), index=None, batch=SCATTERED
+)
+scatter_add: Op = linear("ScatterAddBackward0", _scatter_add, x=lambda g: g, index=None, src=_back, batch=SCATTERED)
 
 
 def _scatter(x: Any, index: Any, src: Any, axis: int) -> Any:
@@ -197,12 +204,22 @@ scatter_zero: Op = linear(
     lambda x, index, axis: _scatter(x, index, x.dtype.type(0), axis),
     x=lambda g, index, axis: scatter_zero(g, index, axis=axis),
     index=None,
+    batch=SCATTERED,
 )
 scatter_src: Op = linear(
-    "ScatterBackward0", _scatter, x=lambda g, index, axis: scatter_zero(g, index, axis=axis), index=None, src=_back
+    "ScatterBackward0",
+    _scatter,
+    x=lambda g, index, axis: scatter_zero(g, index, axis=axis),
+    index=None,
+    src=_back,
+    batch=SCATTERED,
 )
 scatter_value: Op = op(
-    "ScatterBackward1", _scatter_value, x=lambda g, index, axis: scatter_zero(g, index, axis=axis), index=None
+    "ScatterBackward1",
+    _scatter_value,
+    x=lambda g, index, axis: scatter_zero(g, index, axis=axis),
+    index=None,
+    batch=SCATTERED,
 )
 
 # --- index_*: one index for each slice ---
@@ -241,9 +258,14 @@ index_select: Op = linear(
     lambda x, index, axis: x.take(index, axis) if x.ndim else copy(x),
     x=lambda g, x_shape, index, axis: place_slices(g, index, shape=x_shape, axis=axis),
     index=None,
+    batch=SLICES_AT,
 )
 place_slices: Op = linear(
-    "IndexAddBackward0", _place_slices, x=lambda g, index, axis: index_select(g, index, axis=axis), index=None
+    "IndexAddBackward0",
+    _place_slices,
+    x=lambda g, index, axis: index_select(g, index, axis=axis),
+    index=None,
+    batch=SLICES_AT,
 )
 
 
@@ -253,7 +275,9 @@ def _index_add_source(g: Any, index: Any, source_shape: tuple, axis: int, alpha:
     return np.reshape(picked, source_shape)
 
 
-index_add: Op = linear("IndexAddBackward0", _index_add, x=lambda g: g, index=None, source=_index_add_source)
+index_add: Op = linear(
+    "IndexAddBackward0", _index_add, x=lambda g: g, index=None, source=_index_add_source, batch=SLICES_AT
+)
 
 
 def _index_copy(x: Any, index: Any, source: Any, axis: int) -> Any:
@@ -274,7 +298,11 @@ def _index_clear(x: Any, index: Any, axis: int) -> Any:
 
 
 index_clear: Op = linear(
-    "IndexFillBackward0", _index_clear, x=lambda g, index, axis: index_clear(g, index, axis=axis), index=None
+    "IndexFillBackward0",
+    _index_clear,
+    x=lambda g, index, axis: index_clear(g, index, axis=axis),
+    index=None,
+    batch=SLICES_AT,
 )
 index_copy: Op = linear(
     "IndexCopyBackward0",
@@ -282,6 +310,7 @@ index_copy: Op = linear(
     x=lambda g, index, axis: index_clear(g, index, axis=axis),
     index=None,
     source=lambda g, index, source_shape, axis: np.reshape(index_select(g, index, axis=axis), source_shape),
+    batch=SLICES_AT,
 )
 
 
@@ -303,13 +332,14 @@ def _kept(g: Any, index: Any, axis: int) -> Any:
     return index_clear(g, index, axis=axis)
 
 
-index_fill: Op = op("IndexFillBackward0", _index_fill, x=_kept, index=None, value=None)
+index_fill: Op = op("IndexFillBackward0", _index_fill, x=_kept, index=None, value=None, batch=SLICES_FILLED)
 index_fill_from: Op = linear(
     "IndexFillBackward1",
     _index_fill,
     x=_kept,
     index=None,
     value=lambda g, index, axis: np.sum(g - _kept(g, index, axis)),
+    batch=SLICES_FILLED,
 )
 
 # --- take and put: the tensor as one long row ---
@@ -329,12 +359,15 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
     return like(out, x) if type(x) is np.ndarray else out
 
 
-take: Op = linear("TakeBackward0", _take, x=lambda g, x_shape, index: place_flat(g, index, shape=x_shape), index=None)
+take: Op = linear(
+    "TakeBackward0", _take, x=lambda g, x_shape, index: place_flat(g, index, shape=x_shape), index=None, batch=TAKEN
+)
 place_flat: Op = linear(
     "PutBackward0",
     lambda x, index, shape: _put(zeros(shape, x), index, x, True),
     x=lambda g, index: take(g, index),
     index=None,
+    batch=PUT_FLAT,
 )
 
 
@@ -344,13 +377,16 @@ def _clear_flat(x: Any, index: Any) -> Any:
     return out
 
 
-clear_flat: Op = linear("PutBackward0", _clear_flat, x=lambda g, index: clear_flat(g, index), index=None)
+clear_flat: Op = linear(
+    "PutBackward0", _clear_flat, x=lambda g, index: clear_flat(g, index), index=None, batch=PUT_FLAT
+)
 put: Op = linear(
     "PutBackward0",
     _put,
     x=lambda g, index, accumulate: g if accumulate else clear_flat(g, index),
     index=None,
     source=lambda g, index, source_shape: np.reshape(take(g, index), source_shape),
+    batch=PUT_FLAT,
 )
 
 # --- masks ---

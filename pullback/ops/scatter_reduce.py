@@ -14,6 +14,7 @@ from ..autograd.op import Op, op
 from ..kernels.groups import accumulate
 from ..tensor import Tensor
 from .fusing import keep
+from .layouts import SAME, SCATTERED
 from .scatter import all_places, gather, scatter_zero, spread, whole_slices
 
 _UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
@@ -63,7 +64,7 @@ def _count(x: Any, index: Any, axis: int, include_self: bool) -> Any:
     return np.maximum(spread(one, index, shape=x.shape, axis=axis) + include_self, 1)
 
 
-count: Op = op("ScatterReduceBackward0", _count, x=None, index=None)
+count: Op = op("ScatterReduceBackward0", _count, x=None, index=None, batch=SCATTERED)
 
 
 def _rule(
@@ -109,10 +110,10 @@ def _tie_count(x: Any, mine: Any, theirs: Any, index: Any, axis: int) -> Any:
     return np.maximum(ties, 1)
 
 
-tie_count: Op = op("ScatterReduceBackward0", _tie_count, x=None, mine=None, theirs=None, index=None)
+tie_count: Op = op("ScatterReduceBackward0", _tie_count, x=None, mine=None, theirs=None, index=None, batch=SCATTERED)
 
 
-ones_of: Op = op("OnesLikeBackward0", np.ones_like, inputs=("x",), x=None)
+ones_of: Op = op("OnesLikeBackward0", np.ones_like, inputs=("x",), x=None, batch=SAME)
 
 
 def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, include_self: bool) -> tuple:
@@ -142,5 +143,5 @@ def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, inc
     return for_x, for_src
 
 
-scatter_reduce: Op = op("ScatterReduceBackward0", _reduced, inputs=("x", "index", "src"), joint=_rule)
-index_reduce: Op = op("IndexReduceBackward0", _reduced, inputs=("x", "index", "src"), joint=_rule)
+scatter_reduce: Op = op("ScatterReduceBackward0", _reduced, inputs=("x", "index", "src"), joint=_rule, batch=SCATTERED)
+index_reduce: Op = op("IndexReduceBackward0", _reduced, inputs=("x", "index", "src"), joint=_rule, batch=SCATTERED)

@@ -15,6 +15,21 @@ from ..autograd.fit import sum_to
 from ..autograd.op import Op, linear
 from ..kernels.like import copy, zeros
 from ..kernels.order import with_steps_of
+from .layouts import (
+    DIAGONAL,
+    DIAGONAL_REPLACED,
+    EXPANDED,
+    INSERTED,
+    PERMUTED,
+    PLACED,
+    REPLACED,
+    RESHAPED,
+    SAME,
+    SLICED,
+    SQUEEZED,
+    WINDOWS,
+    WINDOWS_JOINED,
+)
 from .striding import view_at
 
 
@@ -34,17 +49,17 @@ def _squeeze(x: Any, axes: tuple) -> Any:
     return x.squeeze(axes)
 
 
-reshape: Op = linear("ViewBackward0", _reshape, view=True, x=_reshape_transpose)
-unsafe_reshape: Op = linear("UnsafeViewBackward0", _reshape, x=_reshape_transpose)
-unsqueeze: Op = linear("UnsqueezeBackward0", _unsqueeze, view=True, x=_reshape_transpose)
-unsqueeze_in_place: Op = linear("UnsqueezeBackward1", _unsqueeze, view=True, x=_reshape_transpose)
-squeeze_all: Op = linear("SqueezeBackward0", _squeeze, view=True, x=_reshape_transpose)
-squeeze: Op = linear("SqueezeBackward1", _squeeze, view=True, x=_reshape_transpose)
-squeeze_several: Op = linear("SqueezeBackward2", _squeeze, view=True, x=_reshape_transpose)
-squeeze_all_in_place: Op = linear("SqueezeBackward3", _squeeze, view=True, x=_reshape_transpose)
-squeeze_in_place: Op = linear("SqueezeBackward4", _squeeze, view=True, x=_reshape_transpose)
-squeeze_several_in_place: Op = linear("SqueezeBackward5", _squeeze, view=True, x=_reshape_transpose)
-alias: Op = linear("AliasBackward0", lambda x: x[...], view=True, x=lambda g: g)
+reshape: Op = linear("ViewBackward0", _reshape, view=True, x=_reshape_transpose, batch=RESHAPED)
+unsafe_reshape: Op = linear("UnsafeViewBackward0", _reshape, x=_reshape_transpose, batch=RESHAPED)
+unsqueeze: Op = linear("UnsqueezeBackward0", _unsqueeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
+unsqueeze_in_place: Op = linear("UnsqueezeBackward1", _unsqueeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
+squeeze_all: Op = linear("SqueezeBackward0", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
+squeeze: Op = linear("SqueezeBackward1", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
+squeeze_several: Op = linear("SqueezeBackward2", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
+squeeze_all_in_place: Op = linear("SqueezeBackward3", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
+squeeze_in_place: Op = linear("SqueezeBackward4", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
+squeeze_several_in_place: Op = linear("SqueezeBackward5", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
+alias: Op = linear("AliasBackward0", lambda x: x[...], view=True, x=lambda g: g, batch=SAME)
 
 
 def _inverse(axes: tuple) -> tuple:
@@ -62,11 +77,11 @@ def _permute_transpose(g: Any, axes: tuple) -> Any:
     return permute(g, axes=_inverse(axes))
 
 
-permute: Op = linear("PermuteBackward0", _permute, view=True, x=_permute_transpose)
-transpose: Op = linear("TransposeBackward0", _permute, view=True, x=_permute_transpose)
-transpose_in_place: Op = linear("TransposeBackward1", _permute, view=True, x=_permute_transpose)
-matrix_transpose: Op = linear("TBackward0", _permute, view=True, x=_permute_transpose)
-matrix_transpose_in_place: Op = linear("TBackward1", _permute, view=True, x=_permute_transpose)
+permute: Op = linear("PermuteBackward0", _permute, view=True, x=_permute_transpose, batch=PERMUTED)
+transpose: Op = linear("TransposeBackward0", _permute, view=True, x=_permute_transpose, batch=PERMUTED)
+transpose_in_place: Op = linear("TransposeBackward1", _permute, view=True, x=_permute_transpose, batch=PERMUTED)
+matrix_transpose: Op = linear("TBackward0", _permute, view=True, x=_permute_transpose, batch=PERMUTED)
+matrix_transpose_in_place: Op = linear("TBackward1", _permute, view=True, x=_permute_transpose, batch=PERMUTED)
 
 
 def _expand(x: Any, shape: tuple) -> Any:
@@ -83,7 +98,7 @@ def _expand(x: Any, shape: tuple) -> Any:
     return view_at(x, shape, (0,) * extra + strides)
 
 
-expand: Op = linear("ExpandBackward0", _expand, view=True, x=lambda g, x_shape: sum_to(g, x_shape))
+expand: Op = linear("ExpandBackward0", _expand, view=True, x=lambda g, x_shape: sum_to(g, x_shape), batch=EXPANDED)
 
 # --- basic indexing: integers, slices, None ---
 
@@ -102,10 +117,12 @@ def _place(x: Any, shape: tuple, index: tuple) -> Any:
     return out
 
 
-place: Op = linear("SliceBackward0", _place, x=lambda g, index: g[(*index, ...)])
-slice_: Op = linear("SliceBackward0", _index, view=True, x=_index_transpose)
-select: Op = linear("SelectBackward0", _index, view=True, x=_index_transpose)
-insert: Op = linear("UnsqueezeBackward0", _index, view=True, x=_index_transpose)  # an index that ends with None
+place: Op = linear("SliceBackward0", _place, x=lambda g, index: g[(*index, ...)], batch=PLACED)
+slice_: Op = linear("SliceBackward0", _index, view=True, x=_index_transpose, batch=SLICED)
+select: Op = linear("SelectBackward0", _index, view=True, x=_index_transpose, batch=SLICED)
+insert: Op = linear(
+    "UnsqueezeBackward0", _index, view=True, x=_index_transpose, batch=INSERTED
+)  # an index that ends with None
 
 
 for _op in (slice_, select):
@@ -124,7 +141,7 @@ def _cleared(x: Any, index: tuple) -> Any:
     return out
 
 
-clear: Op = linear("SliceBackward0", _cleared, x=lambda g, index: clear(g, index=index))
+clear: Op = linear("SliceBackward0", _cleared, x=lambda g, index: clear(g, index=index), batch=PLACED)
 replace_selected: Op
 replace_slice: Op
 replace_slice, replace_selected = (
@@ -133,6 +150,7 @@ replace_slice, replace_selected = (
         _replace,
         x=lambda g, index: clear(g, index=index),
         source=lambda g, index: g[(*index, ...)],
+        batch=REPLACED,
     )
     for name in ("SliceScatterBackward0", "SelectScatterBackward0")
 )
@@ -161,10 +179,11 @@ def _place_diagonal_transpose(g: Any, offset: int, axis1: int, axis2: int) -> An
     return diagonal(g, offset=offset, axis1=axis1, axis2=axis2)
 
 
-place_diagonal: Op = linear("DiagEmbedBackward0", _place_diagonal, x=_place_diagonal_transpose)
-diagonal: Op = linear("DiagonalBackward0", _diagonal, view=True, x=_diagonal_transpose)
+place_diagonal: Op = linear("DiagEmbedBackward0", _place_diagonal, x=_place_diagonal_transpose, batch=DIAGONAL)
+diagonal: Op = linear("DiagonalBackward0", _diagonal, view=True, x=_diagonal_transpose, batch=DIAGONAL)
 copied_diagonal: Op = linear(
-    "DiagonalBackward0_copy", lambda x, offset, axis1, axis2: copy(x.diagonal(offset, axis1, axis2)), x=_diagonal_transpose
+    "DiagonalBackward0_copy", lambda x, offset, axis1, axis2: copy(x.diagonal(offset, axis1, axis2)), x=_diagonal_transpose,
+    batch=DIAGONAL,
 )  # fmt: skip
 
 
@@ -182,9 +201,13 @@ def _clear_diagonal_transpose(g: Any, offset: int, axis1: int, axis2: int) -> An
     return clear_diagonal(g, offset=offset, axis1=axis1, axis2=axis2)
 
 
-clear_diagonal: Op = linear("DiagonalScatterBackward0", _clear_diagonal, x=_clear_diagonal_transpose)
+clear_diagonal: Op = linear("DiagonalScatterBackward0", _clear_diagonal, x=_clear_diagonal_transpose, batch=DIAGONAL)
 replace_diagonal: Op = linear(
-    "DiagonalScatterBackward0", _replace_diagonal, x=_clear_diagonal_transpose, source=_place_diagonal_transpose
+    "DiagonalScatterBackward0",
+    _replace_diagonal,
+    x=_clear_diagonal_transpose,
+    source=_place_diagonal_transpose,
+    batch=DIAGONAL_REPLACED,
 )
 
 # --- windows ---
@@ -212,10 +235,16 @@ def _fold(x: Any, shape: tuple, axis: int, size: int, step: int) -> Any:
     return out
 
 
-fold: Op = linear("UnfoldBackward0", _fold, x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step))
+fold: Op = linear(
+    "UnfoldBackward0",
+    _fold,
+    x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step),
+    batch=WINDOWS_JOINED,
+)
 unfold: Op = linear(
     "UnfoldBackward0",
     _unfold,
     view=True,
     x=lambda g, x_shape, axis, size, step: fold(g, shape=x_shape, axis=axis, size=size, step=step),
+    batch=WINDOWS,
 )

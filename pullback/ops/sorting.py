@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd.op import Op, fused, linear, op
 from ..kernels.order import dense_order, inverse
 from .counting import sortable
-from .reductions import each_along
+from .layouts import ALL_ALONG, along
 from .scatter import FEW, flat_places, picked_along, write_scatter, write_scatter_add
 from .striding import in_order
 
@@ -40,14 +40,14 @@ def _add_along(x: Any, index: Any, axis: int, size: int, distinct: bool = False)
 take_along: Op = linear(
     "GatherBackward0",
     _take_along,
-    batch=each_along,
+    batch=ALL_ALONG,
     x=lambda g, index, x_shape, axis: add_along(g, index, axis=axis, size=x_shape[axis]),
     index=None,
 )
 add_along: Op = linear(
     "ScatterAddBackward0",
     _add_along,
-    batch=each_along,
+    batch=ALL_ALONG,
     x=lambda g, index, axis: take_along(g, index, axis=axis),
     index=None,
 )
@@ -66,7 +66,7 @@ def _selection(node_name: str, forward: Any, distinct: bool = True) -> Op:
             g, index = g[(*lead, None)], index[(*lead, None)]
         return (add_along(g, index, axis=axis, size=x_shape[axis], distinct=distinct),)
 
-    return fused(node_name, forward, inputs=("x",), joint=back)
+    return fused(node_name, forward, inputs=("x",), joint=back, batch=along("axis"))
 
 
 def picked(x: Any, index: Any, axis: int, keepdims: Any) -> tuple[Any, ...]:

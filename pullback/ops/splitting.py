@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.op import Op, linear
+from .layouts import along
 from .rearranging import concatenate, stack
 from .shape import select, slice_
 
@@ -30,8 +31,10 @@ def _join(g: tuple, axis: int) -> tuple:
     return (concatenate(*g, axis=axis),)
 
 
-split: Op = linear("SplitBackward0", _pieces, view=True, outputs=0, inputs=("x",), joint=_join)
-split_sizes: Op = linear("SplitWithSizesBackward0", _pieces, view=True, outputs=0, inputs=("x",), joint=_join)
+split: Op = linear("SplitBackward0", _pieces, view=True, outputs=0, inputs=("x",), joint=_join, batch=along("axis"))
+split_sizes: Op = linear(
+    "SplitWithSizesBackward0", _pieces, view=True, outputs=0, inputs=("x",), joint=_join, batch=along("axis")
+)
 split.output_step = split_sizes.output_step = _piece_step  # type: ignore[attr-defined]
 
 
@@ -48,6 +51,12 @@ def _unbind_step(params: dict, number: int, shape: tuple) -> tuple:
 
 
 unbind: Op = linear(
-    "UnbindBackward0", _unbind, view=True, outputs=0, inputs=("x",), joint=lambda g, axis: (stack(*g, axis=axis),)
+    "UnbindBackward0",
+    _unbind,
+    view=True,
+    outputs=0,
+    inputs=("x",),
+    joint=lambda g, axis: (stack(*g, axis=axis),),
+    batch=along("axis"),
 )
 unbind.output_step = _unbind_step  # type: ignore[attr-defined]

@@ -14,6 +14,7 @@ from ..autograd.op import Op, conjugate, op
 from ..kernels.like import largest
 from .cumulative import has_zeros, products_before
 from .fusing import number_for
+from .layouts import MEDIAN_OF_ALL, along
 from .pointwise import fill
 from .reductions import count_of, mean_axes, mean_transpose, spread, sum_axes, sum_of_squares, unkeep
 from .shape import permute, reshape
@@ -54,8 +55,8 @@ def _deviation(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     return np.sqrt(_variance(x, axis, keepdims, correction))
 
 
-variance: Op = op("VarBackward0", _variance, x=_variance_pullback)
-deviation: Op = op("StdBackward0", _deviation, x=_deviation_pullback)
+variance: Op = op("VarBackward0", _variance, x=_variance_pullback, batch=along("axis"))
+deviation: Op = op("StdBackward0", _deviation, x=_deviation_pullback, batch=along("axis"))
 
 
 variance_mean: Op = op(
@@ -69,6 +70,7 @@ variance_mean: Op = op(
     joint=lambda g, x, x_shape, axis, keepdims, correction: (
         _variance_pullback(g[0], x, axis, keepdims, correction) + mean_transpose(g[1], x_shape, axis, keepdims),
     ),
+    batch=along("axis"),
 )
 deviation_mean: Op = op(
     "StdMeanBackward0",
@@ -81,6 +83,7 @@ deviation_mean: Op = op(
     joint=lambda g, x, out, x_shape, axis, keepdims, correction: (
         _deviation_pullback(g[0], x, out, axis, keepdims, correction) + mean_transpose(g[1], x_shape, axis, keepdims),
     ),
+    batch=along("axis"),
 )
 
 # --- log-sum-exp ---
@@ -104,6 +107,7 @@ logsumexp: Op = op(
     x=lambda g, x, out, axis, keepdims: unkeep(g, axis, keepdims) * np.exp(
         conjugate(x) - conjugate(unkeep(out, axis, keepdims))
     ),
+    batch=along("axis"),
 )  # fmt: skip
 
 # --- products ---
@@ -153,8 +157,8 @@ def _product_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> A
     return g * conjugate(permute(others, axes=tuple(order.index(i) for i in range(len(order)))))
 
 
-product_all: Op = op("ProdBackward0", _product, x=_product_pullback, autocast="full")
-product_axes: Op = op("ProdBackward1", _product, x=_product_pullback, autocast="full")
+product_all: Op = op("ProdBackward0", _product, x=_product_pullback, autocast="full", batch=along("axis"))
+product_axes: Op = op("ProdBackward1", _product, x=_product_pullback, autocast="full", batch=along("axis"))
 
 # --- sums that leave NaN out ---
 
@@ -168,6 +172,7 @@ nansum: Op = op(
     "NansumBackward0",
     _nansum,
     x=lambda g, x, axis, keepdims: spread(g, x.shape, axis, keepdims) * ~np.isnan(x),
+    batch=along("axis"),
 )
 
 # --- medians of everything: the gradient is shared among the elements equal to it ---
@@ -194,5 +199,5 @@ def _shared(g: Any, x: Any, out: Any) -> Any:
     return np.where(chosen, g / np.sum(chosen), 0)
 
 
-median_of_all: Op = op("MedianBackward0", _median_of_all, x=_shared)
-nanmedian_of_all: Op = op("NanmedianBackward0", _nanmedian_of_all, x=_shared)
+median_of_all: Op = op("MedianBackward0", _median_of_all, x=_shared, batch=MEDIAN_OF_ALL)
+nanmedian_of_all: Op = op("NanmedianBackward0", _nanmedian_of_all, x=_shared, batch=MEDIAN_OF_ALL)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear
+from .layouts import RESTRIDED, STRIDED, WRITTEN
 
 Geometry = tuple[Any, ...]  # (shape, strides, offset)
 
@@ -211,6 +212,7 @@ restride: Op = linear(
     "AsStridedBackward0",
     _restride,
     x=lambda g, source, target, shared: restride(g, source=target, target=source, shared=shared),
+    batch=RESTRIDED,
 )
 as_strided: Op = linear(
     "AsStridedBackward0",
@@ -219,6 +221,7 @@ as_strided: Op = linear(
     x=lambda g, size, stride, offset, geometry: restride(
         g, source=(size, stride, offset), target=geometry, shared=geometry
     ),
+    batch=STRIDED,
 )
 # A view of a view looks at the same memory: the step from the base does not pass through the views in between.
 as_strided.step_from_base = lambda params, base: {  # type: ignore[attr-defined]
@@ -240,6 +243,7 @@ clear_strided: Op = linear(
     x=lambda g, size, stride, offset, geometry: clear_strided(
         g, size=size, stride=stride, offset=offset, geometry=geometry
     ),
+    batch=WRITTEN,
 )
 replace_strided: Op = linear(
     "AsStridedScatterBackward0",
@@ -250,4 +254,5 @@ replace_strided: Op = linear(
     source=lambda g, size, stride, offset, geometry: restride(
         g, source=geometry, target=(size, stride, offset), shared=geometry
     ),
+    batch=WRITTEN,
 )

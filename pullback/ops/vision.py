@@ -15,8 +15,8 @@ from ..autograd.op import Op, linear, op
 from ..kernels import taps
 from ..kernels.order import keeping_channels
 from ..kernels.resampling import apply_table
-from .batching import resampled, samples
 from .fusing import in_single
+from .layouts import SAMPLES, along
 
 
 def _resample(x: Any, axes: tuple, tables: tuple, back: tuple) -> Any:
@@ -31,7 +31,7 @@ def resampling(name: str) -> Op:
         name,
         keeping_channels(in_single(_resample), 4, 5),
         inputs=("x",),
-        batch=resampled,
+        batch=along("axes"),
         x=lambda g, axes, tables, back: resample_back(g, axes=axes, tables=back, back=tables),
     )
 
@@ -59,7 +59,7 @@ def _sampling(name: str) -> Op:
         name,
         in_single(taps.weighted_taps),
         kind="bilinear",
-        batch=samples,
+        batch=SAMPLES,
         x=lambda g, weights, places, x_shape: spread_taps(g, weights, places, spatial=_spatial(x_shape)),
         weights=lambda g, x, places: taps_times_points(g, x, places),
         places=None,
@@ -73,7 +73,7 @@ spread_taps: Op = op(
     in_single(taps.spread_taps),
     kind="bilinear",
     inputs=("points", "weights", "places"),
-    batch=samples,
+    batch=SAMPLES,
     points=lambda g, weights, places: points_of_images(g, weights, places),
     weights=lambda g, points, places: taps_times_points(points, g, places),
     places=None,
@@ -83,7 +83,7 @@ taps_times_points: Op = op(
     in_single(taps.taps_times_points),
     kind="bilinear",
     inputs=("points", "x", "places"),
-    batch=samples,
+    batch=SAMPLES,
     points=lambda g, x, places: points_of_images(x, g, places),
     x=lambda g, points, places, x_shape: spread_taps(points, g, places, spatial=_spatial(x_shape)),
     places=None,

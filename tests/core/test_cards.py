@@ -1,10 +1,17 @@
 """What is known of an operation stands on its `Op`, as a field of its constructor: what is no field is refused at once."""
 
+import importlib
+import pkgutil
+
 import numpy as np
 import pytest
 
-from pullback.autograd.op import FIELDS, elementwise, fused, linear, op
-from pullback.ops import matmul, shape
+import pullback
+from pullback.autograd import views
+from pullback.autograd.op import FIELDS, Op, elementwise, fused, linear, op
+from pullback.autograd.tape import apply
+from pullback.ops import layouts, matmul, shape
+from pullback.ops.layouts import Layout
 
 
 def test_constructors_share_their_fields():
@@ -39,3 +46,54 @@ def test_autocast_is_one_of_three():
     assert (matmul.mm.autocast, matmul.vm.autocast, shape.unsafe_reshape.autocast) == ("short", "short", "as given")
     with pytest.raises(TypeError, match="autocast of WrongBackward0 is 'half'.*'full'"):
         op("WrongBackward0", lambda x: x, x=lambda g: g, autocast="half")
+
+
+def operations():
+    """All operations that stand in a module of the package."""
+    for module in pkgutil.walk_packages([f"{pullback.__path__[0]}/ops"], "pullback.ops."):
+        for name, value in vars(importlib.import_module(module.name)).items():
+            found = value.values() if type(value) is dict else [value]
+            yield from ((f"{module.name}.{name}", each) for each in found if isinstance(each, Op))
+
+
+def test_layouts_have_rules():
+    """A layout names its rules by the place where they stand: each is there."""
+    places = {
+        **dict(operations()),
+        "replay": views.replay,
+        "copied": views.copy_slices,
+        "cleared": views.without_region,
+    }
+    places |= {name: op("AnyBackward0", lambda x: x, x=lambda g: g, batch=each) for name, each in LAYOUTS.items()}
+    seen = {}
+    for name, made in places.items():
+        if made.batch is not None:
+            seen[name] = made.batch
+            assert callable(made.batch.rule), name
+            assert made.batch.own_index is None or callable(made.batch.own_index), name
+    assert len(seen) > 400
+    with pytest.raises(AttributeError, match="nowhere"):
+        _ = Layout("arrays.axis_rules:nowhere").rule
+
+
+LAYOUTS = {name: each for name, each in vars(layouts).items() if isinstance(each, Layout)}
+
+
+def test_without_layout_examples_go_one_by_one():
+    """It is said aloud, once, and the values are those of a loop. An `axis` alone does not make an operation batchable."""
+    backwards = op("NoLayoutBackward0", lambda x, axis: np.flip(x, axis) * 2, x=None)
+    assert backwards.batch is None
+    x = pullback.arange(60.0).reshape(20, 3)
+    with pytest.warns(UserWarning, match="performance drop.*batching rule for NoLayout.*20 times"):
+        found = pullback.func.vmap(lambda row: apply(backwards, (row,), {"axis": 0}))(x)
+    np.testing.assert_array_equal(found.numpy(), x.numpy()[:, ::-1] * 2)
+
+
+@pytest.mark.parametrize("function", [pullback.unique, pullback.unique_consecutive])
+def test_slices_that_differ_are_found_for_each_example(function):
+    """They have an `axis`, but look at all slices along it together: the batch is not one more axis for them."""
+    x = pullback.tensor([[[1.0, 2], [1, 2], [3, 4]], [[5, 6], [7, 8], [7, 8]]])
+    found = pullback.func.vmap(lambda example: function(example, dim=0))(x)
+    assert found.tolist() == [function(example, dim=0).tolist() for example in x]
+    with pytest.raises(RuntimeError, match="different sizes"):
+        pullback.func.vmap(lambda example: function(example, dim=0))(pullback.stack([x[0], x[0] + pullback.eye(3, 2)]))

@@ -1,9 +1,8 @@
-"""The table of batching rules, and small functions that make them: which parameters are axes, shapes or indices."""
+"""Batching rules of operations that move axes, and of products: which parameters are axes, shapes or indices."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,6 @@ from .batching_rules import (
     with_batch_axes,
     with_batch_axis,
 )
-from .index_rules import picked, picked_by_batch
-from .memory_rules import restrided, strided, written
-from .place_rules import along_with_indices, found_among, put_flat, searched, slices_at, slices_filled, taken
-from .recurrence_rules import folded
 
 _ALL = slice(None)
 
@@ -42,6 +37,23 @@ def moved(**kinds: str) -> Rule:
         return op.forward(value, **changed) if type(value) is np.ndarray else op(value, **changed)
 
     return rule
+
+
+def along(**axes: str) -> Rule:
+    """One array, and axes that these parameters give: all others are alike, so the batch is one more."""
+    shifted = moved(**axes)
+
+    def rule(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+        ndim = ndim_of(values[0], True)
+        known = all(_is_inside(params.get(name), ndim) for name in axes)
+        return (shifted if known else example_by_example)(op, values, flags, params, size)
+
+    return rule
+
+
+def _is_inside(axis: Any, ndim: int) -> bool:
+    """Whether an axis is a number from 0 on, or several: None, which is all of them, is not."""
+    return isinstance(axis, int) and 0 <= axis < ndim or isinstance(axis, tuple) and all(0 <= a < ndim for a in axis)
 
 
 def _shifted(value: Any, kind: str, size: int) -> Any:
@@ -119,9 +131,10 @@ def diagonal_replaced(op: Any, values: list[Any], flags: list[Any], params: dict
     return op(*full, **changed)
 
 
-def trailing_matrix(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Operations on the last two axes that take any number of axes before them."""
-    return op(*values, **params)
+def unchanged(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """One array, and no parameter that counts axes from the front: its axes stay, or the last ones alone are looked at."""
+    (value,) = values
+    return op.forward(value, **params) if type(value) is np.ndarray else op(value, **params)
 
 
 def matrices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
@@ -251,7 +264,7 @@ def distance(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any
 
 def pseudo_inverse(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     single = not np.ndim(params["atol"]) and not np.ndim(params["rtol"])
-    return (trailing_matrix if single else example_by_example)(op, values, flags, params, size)
+    return (unchanged if single else example_by_example)(op, values, flags, params, size)
 
 
 def layer(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
@@ -298,86 +311,20 @@ def filled(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any],
     return np.where(mask, value, x)
 
 
-_same: Callable[..., Any] = moved()
-_shape = moved(shape="shape")
-_axes = moved(axes="axis", axis="axis")
-_diagonal = moved(axis1="axis", axis2="axis", shape="shape")
-_window = moved(axis="axis", shape="shape")
-_index = moved(index="index", shape="shape")
+_along_axis, _window = along(axis="axis"), moved(axis="axis", shape="shape")
 
-RULES: dict[str, Rule] = {
-    **{f"pointwise.{name}": pointwise for name in (
-        "add", "subtract", "reverse_subtract", "reverse_subtract_tensors", "add_scaled", "subtract_scaled",
-        "reverse_subtract_scaled", "negative", "identity",
-        "conj_physical", "make_complex", "polar", "where", "zero", "frexp", "nan_to_num",
-    )},
-    **{f"pairs.{name}": pointwise for name in ("lerp", "lerp_scalar", "addcmul", "addcdiv", "ldexp", "logaddexp",
-    "logaddexp2", "atan2")},
-    **{f"casting.{name}": _same for name in ("cast", "clone", "clone_contiguous", "copied", "nothing", "real", "imag", "conj",
-    "view_as_real", "view_as_complex", "real_pairs", "complex_pairs")},
-    "casting.copy_into": lambda op, values, flags, params, size: op(
-        with_batch_axis(values[0], flags[0], size), lined_up(values[1], flags[1], ndim_of(values[0], flags[0]))
-    ),
-    **{f"shape.{name}": reshape for name in ("reshape", "unsafe_reshape")},
-    **{f"shape.{name}": _axes for name in (
-        "unsqueeze", "unsqueeze_in_place", "squeeze_all", "squeeze", "squeeze_several", "squeeze_all_in_place",
-        "squeeze_in_place",
-        "squeeze_several_in_place",
-    )},
-    "shape.alias": _same,
-    **{f"shape.{name}": permute for name in ("permute", "transpose", "transpose_in_place", "matrix_transpose",
-    "matrix_transpose_in_place")},
-    "shape.expand": expand,
-    **{f"shape.{name}": _index for name in ("place", "slice_", "select", "clear", "insert")},
-    "shape.replace_slice": replaced, "shape.replace_selected": replaced,
-    **{f"shape.{name}": _diagonal for name in ("place_diagonal", "diagonal", "copied_diagonal", "clear_diagonal")},
-    "shape.replace_diagonal": diagonal_replaced,
-    "shape.unfold": lambda op, values, flags, params, size: (
-        moved(axis="axis") if ndim_of(values[0], True) else example_by_example
-    )(op, values, flags, params, size),
-    "shape.fold": lambda op, values, flags, params, size: (
-        _window if params["shape"] else example_by_example
-    )(op, values, flags, params, size),
-    **{f"splitting.{name}": _axes for name in ("split", "split_sizes", "unbind")},
-    "rearranging.concatenate": joined, "rearranging.stack": joined, "cumulative.recurrence": joined,
-    "rearranging.flip": _axes, "rearranging.roll": _axes, "rearranging.rotate": _axes,
-    "rearranging.tril": trailing_matrix, "rearranging.triu": trailing_matrix,
-    "rearranging.pad": moved(before="zero", after="zero"), "rearranging.pad_with": moved(before="zero", after="zero"),
-    "rearranging.repeat": repeat, "rearranging.empty_sum": _shape,
-    **{f"reductions.{name}": moved(axis="axis") for name in ("sum_axes", "mean_axes",
-    "softmax", "log_softmax", "amax", "amin", "max_all", "min_all", "aminmax")},
-    **{f"matmul.{name}": multiplied for name in ("mm", "bmm", "matmul", "mv", "vm", "dot")},
-    "matmul.times_transposed": times_transposed, "matmul.transposed_times": transposed_times, "matmul.vdot": vdot,
-    **{f"matmul.{name}": product_added for name in ("addmm", "baddbmm", "addmv")},
-    "matmul.linear_layer": layer, "matmul.linear_map": layer,
-    "matmul.contract": contraction,
-    "matmul.addbmm": batch_added, "matmul.addr": batch_added, "matmul.cross": joined, "matmul.trace": trace,
-    "rearranging.block_diagonal": blocks, "statistics.median_of_all": median, "statistics.nanmedian_of_all": median,
-    "norms.distance": distance, "norms.euclidean_distances": matrices, "norms.distances_of": matrices,
-    "recurrence.layer": folded, "linalg.pinv": pseudo_inverse,
-    "counting.searchsorted": searched, "counting.isin": found_among,
-    "fft.frames": _same, "fft.overlap_add": _same,
-    "indexing.pick": picked, "indexing.add_back": picked, "indexing.zero_at": picked, "indexing.put": picked,
-    **{f"linalg.{name}": trailing_matrix for name in ("inverse", "det", "cofactors", "slogdet", "cholesky", "lu_factor",
-    "cholesky_inverse", "matrix_exp", "set_diagonal", "unit_diagonal")},
-    **{f"decompositions.{name}": trailing_matrix for name in ("eigh", "eig", "svd", "qr")},
-    **{f"linalg.{name}": matrices for name in ("solve", "solve_triangular", "cholesky_solve", "cofactor_change")},
-    "linalg.solve_vector": matrix_and_vector,
-    **{f"fft.{name}": _axes for name in ("transform", "transform_of_real", "real_transform", "real_inverse", "scale_inner",
-    "resize")},
-    **{f"scatter.{name}": along_with_indices for name in ("gather", "spread", "scatter_add", "scatter_zero",
-    "scatter_src", "scatter_value")},
-    **{f"scatter_reduce.{name}": along_with_indices for name in ("scatter_reduce", "index_reduce", "count", "tie_count")},
-    "scatter_reduce.ones_of": _same,
-    "scatter.take": taken, **{f"scatter.{name}": put_flat for name in ("place_flat", "put", "clear_flat")},
-    "scatter.index_fill": slices_filled, "scatter.index_fill_from": slices_filled,
-    **{f"scatter.{name}": slices_at for name in ("index_select", "place_slices", "index_add", "index_clear",
-    "index_copy")},
-    "pointwise.fill_from": filled_with, "pointwise.deg2rad": _same, "pointwise.rad2deg": _same,
-    "striding.as_strided": strided, "striding.restride": restrided,
-    "striding.replace_strided": written, "striding.clear_strided": written,
-    "indexing.masked_fill": filled,
-    "indexing.masked_fill_from": filled,
-}  # fmt: skip
 
-INDEX_RULES: dict[str, Rule] = {"Index": picked_by_batch, "IndexPut": picked_by_batch}
+def windows(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Windows along an axis, which a number does not have."""
+    return (_along_axis if ndim_of(values[0], True) else example_by_example)(op, values, flags, params, size)
+
+
+def windows_joined(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Their transpose."""
+    return (_window if params["shape"] else example_by_example)(op, values, flags, params, size)
+
+
+def copied_into(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Values written to all of an array."""
+    x, source = values
+    return op(with_batch_axis(x, flags[0], size), lined_up(source, flags[1], ndim_of(x, flags[0])))

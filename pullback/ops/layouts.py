@@ -1,0 +1,154 @@
+"""What operations do to axes: a `Layout` stands on each as the field `batch`, and says how it runs on a batch of examples.
+
+Rules are named by the place where they stand, and imported when the first batch needs them. An operation on single elements
+needs no layout: its `kind` says it. Any other that has none runs example by example, which is right and slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+Rule = Callable[..., Any]
+
+
+def _found(place: Rule | str) -> Rule:
+    """A function, or the one at "module:name" of the package, which is imported when it is first needed."""
+    if not isinstance(place, str):
+        return place
+    module, _, name = place.partition(":")
+    found: Rule = getattr(import_module(f"pullback.{module}"), name)
+    return found
+
+
+class Layout:
+    """What an operation does to axes."""
+
+    def __init__(
+        self,
+        rule: Rule | str,
+        kinds: dict[str, str] | None = None,
+        *,
+        own_index: Rule | str | None = None,
+        always: bool = False,
+    ) -> None:
+        self._rule: Rule | str = rule
+        self._own_index: Rule | str | None = own_index
+        self._kinds: dict[str, str] | None = kinds  # what parameters are: an 'axis', a 'shape', an 'index', ...
+        self.always: bool = always  # the rule is asked even where no input is a batch
+
+    @cached_property
+    def rule(self) -> Rule:
+        """The rule for a batch: `rule(op, values, flags, params, size)`, see `arrays/batching_rules.py`."""
+        found = _found(self._rule)
+        return found(**self._kinds) if self._kinds else found
+
+    @cached_property
+    def own_index(self) -> Rule | None:
+        """The rule where examples have parameters of their own; None if they are then taken one by one."""
+        return None if self._own_index is None else _found(self._own_index)
+
+    def __repr__(self) -> str:
+        return f"<layout {self._rule} {self._kinds or ''}>"
+
+
+ELEMENTWISE: Layout = Layout("arrays.batching_rules:pointwise")  # operands broadcast against each other
+
+_AXES, _LAYERS, _PLACES, _MEMORY = "arrays.axis_rules:", "ops.batching:", "arrays.place_rules:", "arrays.memory_rules:"
+_INDICES, _GENERAL = "arrays.index_rules:", "arrays.batching_rules:"
+
+
+def along(*names: str) -> Layout:
+    """One array, and axes that these parameters give; all others are alike."""
+    return Layout(_AXES + "along", dict.fromkeys(names, "axis"))
+
+
+def shaped(**kinds: str) -> Layout:
+    """One array, and parameters that are each an 'axis' (or several), a 'shape', an 'index', or have a 'zero' per axis."""
+    return Layout(_AXES + "moved", kinds)
+
+
+ALL_ALONG: Layout = Layout(_AXES + "joined")  # several arrays of the same axes, and the axis that `axis` gives
+
+# one array
+SAME: Layout = Layout(_AXES + "unchanged")  # elements stay where they are, whatever their dtype
+LEADING: Layout = Layout(_LAYERS + "leading")  # the last axes alone are looked at, the same number in all arrays
+LAST_AXES: Layout = Layout(_AXES + "unchanged")  # the same, of one matrix
+SQUEEZED: Layout = shaped(axes="axis", axis="axis")
+RESHAPED: Layout = Layout(_AXES + "reshape")
+PERMUTED: Layout = Layout(_AXES + "permute")
+EXPANDED: Layout = Layout(_AXES + "expand")
+REPEATED: Layout = Layout(_AXES + "repeat")
+PADDED: Layout = shaped(before="zero", after="zero")
+OF_SHAPE: Layout = shaped(shape="shape")
+DIAGONAL: Layout = shaped(axis1="axis", axis2="axis", shape="shape")
+DIAGONAL_REPLACED: Layout = Layout(_AXES + "diagonal_replaced")
+WINDOWS: Layout = Layout(_AXES + "windows")
+WINDOWS_JOINED: Layout = Layout(_AXES + "windows_joined")
+MEDIAN_OF_ALL: Layout = Layout(_AXES + "median")
+TRACE: Layout = Layout(_AXES + "trace")
+PSEUDO_INVERSE: Layout = Layout(_AXES + "pseudo_inverse")
+UNKNOWN_SHAPE: Layout = Layout(_GENERAL + "refuse_dynamic_shape")  # it depends on values
+
+# basic and other indices
+SLICED: Layout = shaped(index="index")  # `index` has an entry for each axis
+INSERTED: Layout = shaped(index="index")
+PLACED: Layout = shaped(index="index", shape="shape")
+REPLACED: Layout = Layout(_AXES + "replaced")
+PICKED: Layout = Layout(_INDICES + "picked", own_index=_INDICES + "picked_by_batch")
+PUT: Layout = Layout(_INDICES + "picked", own_index=_INDICES + "picked_by_batch")
+GATHERED: Layout = Layout(_PLACES + "along_with_indices")
+SCATTERED: Layout = Layout(_PLACES + "along_with_indices")
+TAKEN: Layout = Layout(_PLACES + "taken")
+PUT_FLAT: Layout = Layout(_PLACES + "put_flat")
+SLICES_FILLED: Layout = Layout(_PLACES + "slices_filled")
+SLICES_AT: Layout = Layout(_PLACES + "slices_at")
+SEARCHED: Layout = Layout(_PLACES + "searched")
+FOUND_AMONG: Layout = Layout(_PLACES + "found_among")
+FILLED: Layout = Layout(_AXES + "filled")
+FILLED_WITH: Layout = Layout(_AXES + "filled_with")
+
+# memory
+STRIDED: Layout = Layout(_MEMORY + "strided")
+RESTRIDED: Layout = Layout(_MEMORY + "restrided")
+WRITTEN: Layout = Layout(_MEMORY + "written")
+COPIED_INTO: Layout = Layout(_AXES + "copied_into")
+
+# products
+PRODUCT: Layout = Layout(_AXES + "multiplied")
+PRODUCT_OF_STACKS: Layout = Layout(_AXES + "multiplied")
+PRODUCT_WITH_VECTOR: Layout = Layout(_AXES + "multiplied")
+PRODUCT_OF_VECTORS: Layout = Layout(_AXES + "multiplied")
+TIMES_TRANSPOSED: Layout = Layout(_AXES + "times_transposed")
+TRANSPOSED_TIMES: Layout = Layout(_AXES + "transposed_times")
+VDOT: Layout = Layout(_AXES + "vdot")
+PRODUCT_ADDED: Layout = Layout(_AXES + "product_added")
+PRODUCTS_ADDED: Layout = Layout(_AXES + "batch_added")
+LAYER: Layout = Layout(_AXES + "layer")
+CONTRACTION: Layout = Layout(_AXES + "contraction")
+MATRICES: Layout = Layout(_AXES + "matrices")  # two operands, whose axes before the last two broadcast
+MATRIX_AND_VECTOR: Layout = Layout(_AXES + "matrix_and_vector")
+BLOCKS: Layout = Layout(_AXES + "blocks")
+DISTANCE: Layout = Layout(_AXES + "distance")
+
+# layers
+SAMPLES: Layout = Layout(_LAYERS + "samples")  # arrays of samples: the first axis is theirs
+CONVOLVED: Layout = Layout(_LAYERS + "convolved")
+CONVOLVED_WEIGHT: Layout = Layout(_LAYERS + "convolved_weight")
+CONVOLVED_KEEPING: Layout = Layout(_GENERAL + "example_by_example")
+CHANNELS: Layout = Layout(_LAYERS + "channels_normalized")  # statistics of axis 1 over everything else
+GIVEN_CHANNELS: Layout = Layout(_LAYERS + "channels_normalized")
+GROUPS: Layout = Layout("ops.normalization:grouped")
+LAST_NORMALIZED: Layout = Layout(_LAYERS + "normalized")  # as many of the last axes as `axes` says
+ATTENTION: Layout = Layout(_LAYERS + "attended")
+ROWS_OF_TABLE: Layout = Layout(_LAYERS + "looked_up")
+SPARSE_ROWS_OF_TABLE: Layout = Layout(_LAYERS + "looked_up")
+COLLECTED: Layout = Layout(_LAYERS + "collected")
+BAGS: Layout = Layout(_GENERAL + "example_by_example")
+STEP: Layout = Layout(_GENERAL + "example_by_example")  # of a recurrent cell
+STEPS: Layout = Layout("arrays.recurrence_rules:folded")
+ELEMENTWISE_LOSS: Layout = Layout(_LAYERS + "elementwise_loss")
+CLASSES: Layout = Layout(_LAYERS + "class_loss")
+PLACED_CLASSES: Layout = Layout(_LAYERS + "placed_classes")

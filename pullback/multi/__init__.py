@@ -4,7 +4,7 @@ losses = torch.stack([loss_a, loss_b])
 rows = pullback.jacobian(losses, parameters)            # one batched pass over the graph that is there
 pullback.multi.backward(losses, aggregator=UPGrad())    # fills .grad with an aggregate of the rows
 
-Rows come from `jacobians.py`; where samples stay apart, from `rows.py`, which asks `treatments.py` what operations do to
+Rows come from `jacobians.py`; where samples stay apart, from `rows.py`, which asks the layouts of operations what they do to
 them. Aggregators are in `aggregation.py`, `columns.py` and `remembering.py`, the problems behind them in `solvers.py`;
 `accumulation.py` keeps rows in `.jac`; `scalarization.py` makes one loss of several instead.
 """

@@ -124,7 +124,7 @@ def spread(cotangent: Any) -> Any:
 def _fit(gradient: Any, shape: tuple, dtype: Any) -> Any:
     if type(gradient) not in (SampleRows, Outer):
         return fit_array(gradient, shape, dtype)
-    if gradient.shape != tuple(shape):
+    if gradient.shape != tuple(shape) or gradient.dtype.kind == "c" and dtype.kind != "c":
         return fit_array(gradient.spread(), shape, dtype)
     if gradient.dtype == dtype:
         return gradient

@@ -1,4 +1,4 @@
-"""Which operations keep the samples of a batch apart, and what each makes of `SampleRows` (see `rows.py`).
+"""How operations keep the samples of a batch apart: what each makes of `SampleRows` (see `rows.py`). Layouts name them.
 
 A treatment gets the pass, the node and the cotangent rows as an ordinary array (a tuple of arrays for operations with
 several outputs), and returns the gradients of the node's inputs: `SampleRows` for inputs that have the samples along axis 0,
@@ -25,6 +25,8 @@ def _count(g: Any) -> int:
 
 def elementwise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Elements are treated one by one; what was broadcast along axis 0 is shared."""
+    if node.plan.joint is not None:
+        return None
     results: list = [None] * len(node.edges)
     for position in _asked(sweep, node):
         pulled = sweep.pulled(node, g, position)
@@ -90,7 +92,7 @@ def along(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Something along axes other than the samples'."""
     params = node.params or {}
     axes = params.get("axis", params.get("axes"))
-    if axes is None:
+    if axes is None or type(g) is tuple and not node.op.first_only:
         return None
     ndim = len(sweep.shape_of(node, _asked(sweep, node)[0]))
     numbers = axes if isinstance(axes, (tuple, list)) else (axes,)
@@ -302,59 +304,6 @@ def times_vector(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
     return results
 
 
-_BY_TREATMENT: dict[Treatment, str] = {
-    elementwise: "pointwise.add pointwise.subtract pointwise.reverse_subtract pointwise.reverse_subtract_tensors "
-    "pointwise.add_scaled pointwise.subtract_scaled pointwise.reverse_subtract_scaled pointwise.negative "
-    "pointwise.identity pairs.lerp_scalar casting.cast casting.clone casting.clone_contiguous shape.alias "
-    "pointwise.deg2rad pointwise.rad2deg pointwise.absolute",
-    unreduced: "loss.mse loss.smooth_l1 loss.huber loss.soft_margin loss.bce loss.bce_with_logits",
-    unreduced_rows: "loss.cross_entropy loss.cross_entropy_2d loss.pick_classes loss.pick_classes_2d",
-    reshaped: "shape.reshape shape.unsafe_reshape",
-    row_wise: "shape.unsqueeze shape.squeeze shape.squeeze_several "
-    "shape.squeeze_all shape.insert matmul.bmm pooling.max_pool pooling.avg_pool "
-    "pooling.adaptive_max_pool pooling.adaptive_avg_pool",
-    attended: "attention.attention",
-    along: "reductions.sum_axes reductions.mean_axes reductions.softmax reductions.log_softmax reductions.amax "
-    "reductions.amin norms.vector_norm statistics.logsumexp statistics.variance "
-    "statistics.deviation statistics.product_axes statistics.nansum cumulative.cumsum cumulative.cumprod "
-    "scatter.gather sorting.max_index sorting.min_index sorting.sort sorting.topk rearranging.concatenate "
-    "rearranging.flip activation.glu loss.log_softmax",
-    reordered: "shape.permute shape.transpose shape.matrix_transpose",
-    expanded: "shape.expand",
-    picked: "indexing.pick shape.slice_ shape.select",
-    trailing: "normalization.layer_norm normalization.rms_norm",
-    sample_by_sample: "normalization.fixed_norm normalization.group_norm convolution.convolution_keeping",
-    planes: "convolution.convolution convolution.convolution_biased convolution.convolution_input "
-    "convolution.convolution_input_biased",
-    one_step: "recurrence.rnn_cell recurrence.gru_cell recurrence.lstm_cell",
-    looked_up: "embedding.lookup",
-    bagged: "embedding.sum_bags embedding.mean_bags embedding.max_bags",
-    layer: "matmul.linear_layer matmul.linear_map",
-    product: "matmul.mm matmul.matmul matmul.addmm",
-    times_vector: "matmul.mv",
-}
-
-TREATMENTS: dict[int, Treatment] = {}  # by the identity of the operation
-
-
 def treatment_of(op: Any) -> Treatment | None:
-    """How an operation treats rows; None if it may mix them."""
-    if op is None:
-        return None
-    if not TREATMENTS:
-        _resolve()
-    found = TREATMENTS.get(id(op))
-    if found is None and op.kind in ("elementwise", "elementwise_pull") and op.joint is None and not op.variadic:
-        return elementwise
-    return found
-
-
-def _resolve() -> None:
-    from importlib import import_module
-
-    for treatment, names in _BY_TREATMENT.items():
-        for name in names.split():
-            module, attribute = name.split(".")
-            found = getattr(import_module(f"pullback.ops.{module}"), attribute, None)
-            for op in found.values() if isinstance(found, dict) else [found] if found is not None else []:
-                TREATMENTS[id(op)] = treatment
+    """How an operation treats rows, as its layout says; None if it may mix them."""
+    return None if op is None or op.batch is None else op.batch.rows

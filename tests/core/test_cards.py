@@ -71,9 +71,12 @@ def test_layouts_have_rules():
             seen[name] = made.batch
             assert callable(made.batch.rule), name
             assert made.batch.own_index is None or callable(made.batch.own_index), name
+            assert made.batch.rows is None or callable(made.batch.rows), name
     assert len(seen) > 400
     with pytest.raises(AttributeError, match="nowhere"):
         _ = Layout("arrays.axis_rules:nowhere").rule
+    with pytest.raises(AttributeError, match="nowhere"):
+        _ = Layout("arrays.axis_rules:unchanged", "nowhere").rows
 
 
 LAYOUTS = {name: each for name, each in vars(layouts).items() if isinstance(each, Layout)}

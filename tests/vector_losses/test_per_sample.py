@@ -51,6 +51,10 @@ def _mlp(*extra):
     return nn.Sequential(nn.Linear(4, 6), nn.Tanh(), *extra, nn.Linear(6, 3))
 
 
+def _mlp_of_six():
+    return nn.Sequential(nn.Linear(4, 6), nn.Tanh())
+
+
 # name: (model, input, losses, whether samples are kept apart all the way)
 CASES = {
     "mlp, cross entropy": (_mlp, lambda: _data(4), lambda y: F.cross_entropy(y, _labels(3), reduction="none"), True),
@@ -186,6 +190,44 @@ CASES = {
     "reversed": (_mlp, lambda: _data(4), lambda y: y.flip(0).square().sum(1), False),
     "losses of tasks": (_mlp, lambda: _data(4), lambda y: P.stack([y.mean(), y.std(), (y**3).sum()]), False),
 }  # fmt: skip
+
+# Operations with one layout do the same to samples, whatever else they do: name: (losses of (samples, features), apart)
+OF_LAYOUTS = {
+    "median": (lambda y: y.median(1).values + y.kthvalue(2, 1).values, True),
+    "mode": (lambda y: y.round(decimals=1).mode(1).values + y.mode(1).values, True),
+    "running maximum": (lambda y: y.cummax(1).values.sum(1) * y.cummin(1).values.sum(1), True),
+    "logcumsumexp": (lambda y: y.logcumsumexp(1).sin().sum(1), True),
+    "of samples": (lambda y: y.logcumsumexp(0).sin().sum(1), False),
+    "variance and mean": (lambda y: sum(P.var_mean(y, 1)), False),
+    "transform": (lambda y: P.fft.fft(y).abs().square().sum(1), False),
+    "transform there and back": (lambda y: (P.fft.irfft(P.fft.rfft(y), n=y.shape[1]) ** 3).sum(1), None),
+    "transform of samples": (lambda y: P.fft.fft(y, dim=0).abs().square().sum(1), False),
+    "stacked": (lambda y: P.stack([y, y.sin()], 1).prod(1).sum(1), True),
+    "stacked last": (lambda y: P.stack([y, y.sin()], 2).prod(2).sum(1), False),
+    "stacked first": (lambda y: P.stack([y, y.sin()]).prod(0).sum(1), False),
+    "cross": (lambda y: P.linalg.cross(y[:, :3], y[:, 1:4].cos()).sin().sum(1), True),
+    "rolled": (lambda y: (y.roll(1, 1) * y).sum(1), True),
+    "rolled over samples": (lambda y: (y.roll(1, 0) * y).sum(1), False),
+    "turned": (lambda y: (y[:, None].rot90(1, (1, 2)).squeeze(2) * y).sum(1), True),
+    "complex": (lambda y: (P.complex(y, y * 2).conj() * P.polar(y.exp(), y)).imag.sum(1), None),
+    "pairs": (lambda y: P.view_as_real(P.complex(y, y * 2).exp()).prod(2).sum(1), None),
+    "sign and angle": (lambda y: (P.complex(y, y * 2).sgn().real + P.complex(y, y.sin()).angle()).sum(1), None),
+    "mantissa": (lambda y: y.frexp().mantissa.sum(1), False),
+    "unbound": (lambda y: y.unbind(1)[0] * y.split(2, 1)[1].sum(1), False),
+    "pooled at random": (lambda y: F.fractional_max_pool2d(y[:, None, None] * P.ones(4, 1), 2, 2, _random_samples=P.ones(
+        len(y), 1, 2, dtype=y.dtype) / 3).sum((1, 2, 3)), True),
+    "unpooled": (lambda y: _unpooled(y[:, None]).sin().sum((1, 2)), True),
+    "products of stacks": (lambda y: P.baddbmm(y[:, None], y[:, None], y[:, :, None] * y[:, None]).sin().sum((1, 2)), True),
+    "times a vector": (lambda y: P.addmv(y[:, 0], y, y[0].detach()).sin(), None),
+}  # fmt: skip
+for _name, (_losses, _apart) in OF_LAYOUTS.items():
+    CASES[_name] = (_mlp_of_six, lambda: _data(4), _losses, _apart)
+    CASES[f"{_name}, all sizes alike"] = (lambda: nn.Linear(5, 5), lambda: _data(5), _losses, _apart)
+
+
+def _unpooled(y):
+    values, places = F.max_pool1d(y, 2, return_indices=True)
+    return F.max_unpool1d(values, places, 2)
 
 
 def _graph(name):

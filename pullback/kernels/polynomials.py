@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from pullback.kernels.blocks import Kernel, by_region, run
+from pullback.quiet import quiet
 
 Step = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -165,6 +166,34 @@ def _laguerre_steps(orders: np.ndarray, x: np.ndarray, state: np.ndarray) -> np.
 
 def _legendre_p(x: np.ndarray, n: np.ndarray) -> np.ndarray:
     return _recurrence(x, _orders(n), x, lambda k, x, p, q: ((2 * k - 1) * x * q - (k - 1) * p) / k)
+
+
+# Order 1 as slope * x + start, and (a, b, c) of the steps p_k = (a x + b) p_(k-1) - c p_(k-2).
+_RECURRENCES: dict[str, tuple[float, float, Callable[[int], tuple[float, float, float]]]] = {
+    "u": (2.0, 0.0, lambda k: (2.0, 0.0, 1.0)), "v": (2.0, -1.0, lambda k: (2.0, 0.0, 1.0)),
+    "w": (2.0, 1.0, lambda k: (2.0, 0.0, 1.0)), "l": (-1.0, 1.0, lambda k: (-1 / k, 2 - 1 / k, 1 - 1 / k)),
+    "p": (1.0, 0.0, lambda k: (2 - 1 / k, 0.0, 1 - 1 / k)),
+}  # fmt: skip
+
+
+@quiet
+def polynomial_slope(x: np.ndarray, n: np.ndarray, kind: str, times: int) -> np.ndarray:
+    """The derivative of order `times` by x: the recurrence, differentiated, is one of all orders up to that."""
+    wide, orders = np.broadcast_arrays(np.asarray(x).astype(np.float64), _orders(np.asarray(n)))
+    slope, start, step = _RECURRENCES[kind]
+    zeros, ones = np.zeros_like(wide), np.ones_like(wide)
+    before, now = [ones, *[zeros] * times], [slope * wide + start, slope * ones, *[zeros] * (times - 1)]
+    result = np.where(orders == 1, now[times], 0.0)
+    highest = int(orders.max(initial=0))
+    _refuse_endless(highest, _MOST_STEPS)
+    for k in range(2, highest + 1):
+        a, b, c = step(k)
+        factor = a * wide + b
+        after = [factor * now[0] - c * before[0]]
+        after += [factor * now[d] - c * before[d] + d * a * now[d - 1] for d in range(1, times + 1)]
+        before, now = now, after
+        np.copyto(result, now[times], where=orders == k)
+    return result.astype(x.dtype)
 
 
 def _run(core: Callable[..., np.ndarray], x: np.ndarray, n: np.ndarray | int) -> np.ndarray:

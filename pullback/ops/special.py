@@ -101,15 +101,40 @@ def _ratio(top: Any, bottom: Any, limit: Any) -> Any:
     return np.where(bottom == 0, limit, top / np.where(bottom == 0, 1, bottom))
 
 
+_BESSEL = {1: (kernels.i0, kernels.i1), -1: (kernels.bessel_j0, kernels.bessel_j1)}
+
+
+def _bessel_quotient(x: Any, order: int, sign: int) -> Any:
+    """I_k(x) / x**k (sign 1) or J_k(x) / x**k (sign -1): by the power series near 0, elsewhere from the two orders below."""
+    wide = x.astype(np.float64)
+    near = np.abs(wide) < 2 * order + 2
+    small, large = np.where(near, wide, 0), np.where(near, 2 * order + 2, wide)
+    term = np.full_like(wide, 0.5**order / math.factorial(order))
+    series = term
+    for m in range(1, 3 * order + 20):
+        term = term * (sign * small * small / (4 * m * (m + order)))
+        series = series + term
+    first, second = (kernel(large) for kernel in _BESSEL[sign])
+    lower, quotient = first, second / large
+    for k in range(1, order):
+        lower, quotient = quotient, sign * (lower - 2 * k * quotient) / (large * large)
+    return np.where(near, series, quotient).astype(x.dtype)
+
+
+bessel_quotient: Op = elementwise(
+    "SpecialI1Backward0",
+    quiet(_bessel_quotient),
+    x=lambda x, order, sign: sign * x * bessel_quotient(x, order=order + 1, sign=sign),
+)
 i0: Op = elementwise("I0Backward0", kernels.i0, x=lambda x: i1(x))
-i1: Op = elementwise("SpecialI1Backward0", kernels.i1, x=lambda x, out: i0(x) - _ratio(out, x, 0.5))
+i1: Op = elementwise("SpecialI1Backward0", kernels.i1, x=lambda x: i0(x) - bessel_quotient(x, order=1, sign=1))
 i0e: Op = elementwise("SpecialI0EBackward0", kernels.i0e, x=lambda x, out: i1e(x) - np.sign(x) * out)
 i1e: Op = elementwise(
     "SpecialI1EBackward0", kernels.i1e, x=lambda x, out: i0e(x) - np.sign(x) * out - _ratio(out, x, 0.5)
 )
 modified_bessel_i0: Op = elementwise("ModifiedBesselI0Backward0", kernels.i0, x=lambda x: i1(x))
 modified_bessel_i1: Op = elementwise(
-    "ModifiedBesselI1Backward0", kernels.i1, x=lambda x, out: i0(x) - _ratio(out, x, 0.5)
+    "ModifiedBesselI1Backward0", kernels.i1, x=lambda x: i0(x) - bessel_quotient(x, order=1, sign=1)
 )
 k0: Op = elementwise("ModifiedBesselK0Backward0", kernels.k0, x=lambda x: -k1(x))
 k1: Op = elementwise("ModifiedBesselK1Backward0", kernels.k1, x=lambda x, out: -k0(x) - out / x)
@@ -119,7 +144,9 @@ k1e: Op = elementwise("ScaledModifiedBesselK1Backward0", kernels.k1e, x=lambda x
 # --- Bessel functions of the first and second kind ---
 
 bessel_j0: Op = elementwise("BesselJ0Backward0", kernels.bessel_j0, x=lambda x: -bessel_j1(x))
-bessel_j1: Op = elementwise("BesselJ1Backward0", kernels.bessel_j1, x=lambda x, out: bessel_j0(x) - _ratio(out, x, 0.5))
+bessel_j1: Op = elementwise(
+    "BesselJ1Backward0", kernels.bessel_j1, x=lambda x: bessel_j0(x) - bessel_quotient(x, order=1, sign=-1)
+)
 bessel_y0: Op = elementwise("BesselY0Backward0", kernels.bessel_y0, x=lambda x: -bessel_y1(x))
 bessel_y1: Op = elementwise("BesselY1Backward0", kernels.bessel_y1, x=lambda x, out: bessel_y0(x) - out / x)
 
@@ -221,7 +248,21 @@ airy_ai_derivative: Op = elementwise("AiryAiBackward0", _airy_derivative, x=lamb
 
 
 def _polynomial(node_name: str, kernel: Any, derivative: Any) -> Op:
-    return op(node_name, kernel, kind="elementwise_pull", x=lambda g, x, n: g * derivative(x, n), n=None)
+    return op(node_name, kernel, kind="elementwise_pull", x=lambda g, x, n: g * derivative(x, np.maximum(n, 0)), n=None)
+
+
+polynomial_slope: Op = op(
+    "ChebyshevPolynomialUBackward0",
+    kernels.polynomial_slope,
+    kind="elementwise_pull",
+    x=lambda g, x, n, kind, times: g * polynomial_slope(x, n, kind=kind, times=times + 1),
+    n=None,
+)
+
+
+def _by_recurrence(node_name: str, kernel: Any, kind: str) -> Op:
+    """Formulas in the polynomials themselves divide by what is 0 where the domain ends."""
+    return _polynomial(node_name, kernel, lambda x, n: polynomial_slope(x, n, kind=kind, times=1))
 
 
 def _lower(n: Any) -> Any:
@@ -241,54 +282,11 @@ hermite_polynomial_he: Op = _polynomial(
 )
 
 
-def _parity(x: Any, n: Any) -> Any:
-    """The sign that an odd function of order n + 1 has at x."""
-    return np.where((x < 0) & (n % 2 == 0), -1, 1)
-
-
-chebyshev_polynomial_u: Op = _polynomial(
-    "ChebyshevPolynomialUBackward0",
-    kernels.chebyshev_polynomial_u,
-    lambda x, n: _ratio(
-        x * chebyshev_polynomial_u(x, n) - (n + 1) * chebyshev_polynomial_t(x, n + 1),
-        1 - x * x,
-        _parity(x, n) * n * (n + 1) * (n + 2) / 3,
-    ),
-)
-chebyshev_polynomial_v: Op = _polynomial(
-    "ChebyshevPolynomialVBackward0",
-    kernels.chebyshev_polynomial_v,
-    lambda x, n: _ratio(
-        (n + 0.5) * chebyshev_polynomial_w(x, n) - 0.5 * chebyshev_polynomial_v(x, n),
-        1 + x,
-        _parity(x, n) * n * (n + 1) * (2 * n + 1) / 3,
-    ),
-)
-chebyshev_polynomial_w: Op = _polynomial(
-    "ChebyshevPolynomialWBackward0",
-    kernels.chebyshev_polynomial_w,
-    lambda x, n: _ratio(
-        0.5 * chebyshev_polynomial_w(x, n) - (n + 0.5) * chebyshev_polynomial_v(x, n),
-        1 - x,
-        n * (n + 1) * (2 * n + 1) / 3,
-    ),
-)
-laguerre_polynomial_l: Op = _polynomial(
-    "LaguerrePolynomialLBackward0",
-    kernels.laguerre_polynomial_l,
-    lambda x, n: np.where(
-        x == 0, -n, n * (laguerre_polynomial_l(x, n) - laguerre_polynomial_l(x, _lower(n))) / np.where(x == 0, 1, x)
-    ),
-)
-legendre_polynomial_p: Op = _polynomial(
-    "LegendrePolynomialPBackward0",
-    kernels.legendre_polynomial_p,
-    lambda x, n: _ratio(
-        n * (legendre_polynomial_p(x, _lower(n)) - x * legendre_polynomial_p(x, n)),
-        1 - x * x,
-        _parity(x, n) * n * (n + 1) / 2,
-    ),
-)
+chebyshev_polynomial_u: Op = _by_recurrence("ChebyshevPolynomialUBackward0", kernels.chebyshev_polynomial_u, "u")
+chebyshev_polynomial_v: Op = _by_recurrence("ChebyshevPolynomialVBackward0", kernels.chebyshev_polynomial_v, "v")
+chebyshev_polynomial_w: Op = _by_recurrence("ChebyshevPolynomialWBackward0", kernels.chebyshev_polynomial_w, "w")
+laguerre_polynomial_l: Op = _by_recurrence("LaguerrePolynomialLBackward0", kernels.laguerre_polynomial_l, "l")
+legendre_polynomial_p: Op = _by_recurrence("LegendrePolynomialPBackward0", kernels.legendre_polynomial_p, "p")
 
 
 def _shifted(node_name: str, kernel: Any, plain: Op) -> Op:

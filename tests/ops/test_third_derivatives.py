@@ -1,4 +1,4 @@
-"""Operations whose pullbacks are operations of their own: derivatives of these, against torch, and in batches."""
+"""Third derivatives of all operations by finite differences, and those of pullbacks that are operations against torch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import pytest
 import pullback
 import pullback.func
 import pullback.nn.functional
+import pullback.special
+import pullback.utils._pytree
+from tests.ops.test_gradients import CHECKED, ROWS, inputs
 
 torch = pytest.importorskip("torch")
 
@@ -66,3 +69,83 @@ def test_derivatives_of_powers_end_where_those_of_torch_do(power):
             found.append(slope.tolist())
         answers.append(found)
     assert answers[0] == answers[1]
+
+
+# --- all operations: the second derivative that was recorded, differentiated by the engine and by numbers ---
+
+STEP = 1e-5
+
+
+def along(function, values, directions):
+    """A weighted sum of the results, differentiated along one direction after the other, each time recorded."""
+    rng = np.random.default_rng(7)
+    total = 0.0
+    for result in pullback.utils._pytree.tree_leaves(function(*values)):
+        if result.is_floating_point() or result.is_complex():
+            result = pullback.view_as_real(result.resolve_conj()) if result.is_complex() else result
+            total = total + (result * pullback.tensor(rng.uniform(0.5, 1.5, tuple(result.shape)))).sum()
+    for direction in directions:
+        if not isinstance(total, float) and total.requires_grad:
+            slopes = pullback.autograd.grad(total, values, create_graph=True, allow_unused=True)
+            parts = [(g * d.conj()).real.sum() for g, d in zip(slopes, direction, strict=True) if g is not None]
+            total = sum(parts, pullback.zeros((), dtype=pullback.float64))
+        else:
+            total = 0.0
+    return total if isinstance(total, float) else total.item()
+
+
+def third_derivatives(function, values):
+    """Along three random directions: from the engine, and from differences of second derivatives."""
+    rng = np.random.default_rng(3)
+    first, second, third = (
+        [
+            pullback.tensor(rng.uniform(-1, 1, x.shape) + (1j * rng.uniform(-1, 1, x.shape) if x.is_complex() else 0))
+            for x in values
+        ]
+        for _ in range(3)
+    )
+
+    def at(step):
+        moved = [(x.detach() + step * d).requires_grad_() for x, d in zip(values, third, strict=True)]
+        return along(function, moved, (first, second))
+
+    differences = 8 * (at(STEP) - at(-STEP)) - (at(2 * STEP) - at(-2 * STEP))
+    return along(function, values, (first, second, third)), differences / (12 * STEP)
+
+
+@pytest.fixture
+def doubles():
+    pullback.set_default_dtype(pullback.float64)
+    yield
+    pullback.set_default_dtype(pullback.float32)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "complex_"), CHECKED, ids=[f"{n}-{'complex' if c else 'real'}" for n, c in CHECKED])
+def test_third_derivatives_by_finite_differences(name, complex_, doubles):
+    function, shapes, domain, _ = ROWS[name]
+    got, want = third_derivatives(function, inputs(name, shapes, domain, complex_))
+    assert got == pytest.approx(want, rel=1e-5, abs=1e-5)
+
+
+# Special functions where their formulas divide by what is 0, and close to that; others have poles or kinks there.
+SMOOTH = """i0 i1 modified_bessel_i0 modified_bessel_i1 bessel_j0 bessel_j1 spherical_bessel_j0 sinc erf erfc erfcx ndtr log_ndtr
+    expit expm1 exp2 airy_ai""".split()
+POLYNOMIALS = [
+    *(f"{shifted}chebyshev_polynomial_{kind}" for kind in "tuvw" for shifted in ("", "shifted_")),
+    *("hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"),
+]
+PLACES = [0.0, 1e-8, -1e-4, 1e-3, 0.5, 1.0, -1.0, 1 - 1e-8, 2.0, 5.0, -7.5]
+
+
+@pytest.mark.parametrize("name", SMOOTH + POLYNOMIALS)
+def test_third_derivatives_where_formulas_are_singular(name, doubles):
+    function = getattr(pullback.special, name)
+    for order in (-1, 0, 1, 2, 3, 6) if name in POLYNOMIALS else (None,):
+        x = pullback.tensor(PLACES, requires_grad=True)
+        got, want = third_derivatives(lambda x, n=order: function(x) if n is None else function(x, n), [x])
+        assert got == pytest.approx(want, rel=1e-5, abs=1e-4), order
+        for place in PLACES:  # alone, small terms show
+            x = pullback.tensor([place], requires_grad=True)
+            got, want = third_derivatives(lambda x, n=order: function(x) if n is None else function(x, n), [x])
+            assert got == pytest.approx(want, rel=1e-5, abs=1e-4), (order, place)

@@ -176,7 +176,7 @@ class Op:
         at_liberty = several and not hasattr(forward, "is_ordered")
         self.forward: Callable[..., Any] = ordered(forward) if at_liberty else forward
         # of two operands the first alone can make a difference to the order: the tape looks at it, and calls `swift`
-        self.arranges: bool = len(inputs) == 2 and hasattr(self.forward, "is_ordered")
+        self.arranges: bool = len(inputs) == 2 and getattr(self.forward, "deciding", ()) is None
         bare = getattr(self.forward, "__wrapped__", forward)
         self.swift: Callable[..., Any] = bare if self.arranges else self.forward
         self.inputs: tuple[str, ...] = inputs

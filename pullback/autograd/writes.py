@@ -306,12 +306,17 @@ def write(tensor: Tensor, result: Tensor, storage: Storage) -> None:
             pass  # all is written: somebody made errors of warnings
 
 
-def bump(storage: Storage) -> None:
-    """Count a write that is about to come. In anomaly mode, remember which line did it."""
+def copy_what_readers_saved(storage: Storage) -> None:
+    """Give nodes that asked for it their copies of memory that is about to change."""
     if storage.readers is not None:
         from .saved import copy_for_readers
 
         copy_for_readers(storage)
+
+
+def bump(storage: Storage) -> None:
+    """Count a write that is about to come. In anomaly mode, remember which line did it."""
+    copy_what_readers_saved(storage)
     storage.bump()
     if current_mode().anomaly is not None:
         from .anomaly_mode import user_line
@@ -354,6 +359,7 @@ def reshape_in_place(tensor: Tensor, op: Op, params: dict[Any, Any], back: tuple
     mode = current_mode()
     check_writable(tensor, mode, mode.grad and tensor._requires_grad)
     storage = storage_of(tensor)
+    copy_what_readers_saved(storage)  # while the tensor has the shape that they saw
     alias = alias_of(tensor)
     alias._view = tensor._view
     result = tape.apply(op, (alias,), params)

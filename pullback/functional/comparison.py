@@ -11,7 +11,7 @@ import numpy as np
 from ..autograd.tape import wrap
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import from_numpy_dtype, result_dtype
-from ..kernels.order import ordered
+from ..kernels.order import converted, ordered
 from ..ops.fusing import zero_of
 from ..quiet import quiet
 from ..tensor import Tensor
@@ -30,9 +30,9 @@ def _values(a: Any, b: Any) -> tuple | None:
     if getattr(x, "dtype", None) is not getattr(y, "dtype", None):
         common = result_dtype(_strength(first), _strength(second))._numpy
         if isinstance(first, Tensor) and x.dtype != common:
-            x = x.astype(common)
+            x = converted(x, common)
         if isinstance(second, Tensor) and y.dtype != common:
-            y = y.astype(common)
+            y = converted(y, common)
         if common.kind == "V":  # a number is not rounded to bfloat16 by NumPy, as torch does
             x, y = (value if hasattr(value, "dtype") else np.asarray(value).astype(common) for value in (x, y))
     return x, y
@@ -149,7 +149,7 @@ def _test(
         if array.dtype.kind == "c" and not complex_ok:
             raise RuntimeError(f"{name} does not support complex inputs: they have no sign")
         if array.dtype.kind in "biu":
-            return wrap(np.full_like(array, integers, bool))
+            return wrap(array == array if integers else array != array)
         return wrap(check(array))
 
     function.__name__ = function.__qualname__ = name

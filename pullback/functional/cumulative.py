@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import apply, apply_unary, wrap
+from ..dtypes import bool_
 from ..dtypes import dtype as dtype_type
 from ..ops import cumulative as ops
 from ..ops.sorting import cummax as cummax_op
@@ -82,7 +83,8 @@ def cummin(input: Tensor, dim: int) -> ValuesIndices:
 
 def _neighbours(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     length = x._array.shape[dim]
-    return narrow(x, dim, 0, length - 1), narrow(x, dim, 1, length - 1)
+    pairs = max(length - 1, 0)
+    return narrow(x, dim, 0, pairs), narrow(x, dim, length - pairs, pairs)
 
 
 def _widths(x: Tensor, y: Tensor, dim: int, function: str) -> Tensor:
@@ -102,34 +104,38 @@ def _widths(x: Tensor, y: Tensor, dim: int, function: str) -> Tensor:
     return second - first
 
 
-def _trapezoids(y: Tensor, x: Any, dx: Any, dim: int, function: str) -> tuple[Any, int]:
-    axis = wrap_dim(dim, y._array.ndim)
-    if y._array.ndim == 0 or y._array.shape[axis] == 0:
-        return None, axis
+def _trapezoids(y: Tensor, x: Any, dx: Any, axis: int, function: str) -> Tensor:
+    if any(getattr(values, "dtype", None) is bool_ for values in (y, x)):
+        raise RuntimeError(
+            f"{function}: received a bool input for {'`y`' if x is None else '`x` or `y`'}, but bool is not supported. "
+            "Convert it first: y.float()."
+        )
     if x is not None and dx is not None:
         raise RuntimeError(f"{function}(): got both 'x' and 'dx'. Give one of them.")
     first, second = _neighbours(y, axis)
     if x is not None:
-        return (first + second) * _widths(as_tensor(x), y, axis, function) / 2.0, axis
+        return (first + second) * _widths(as_tensor(x), y, axis, function) / 2.0
     if isinstance(dx, (bool, complex)):
         raise RuntimeError(f"{function}: Currently, we only support dx as a real number.")
-    return (first + second) * ((1.0 if dx is None else dx) / 2.0), axis
+    return (first + second) * ((1.0 if dx is None else dx) / 2.0)
 
 
 @public("trapz", method=False)
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral along a dim by the trapezoidal rule, at points `x` or spaced by `dx`."""
-    pieces, axis = _trapezoids(y, x, dx, dim, "trapezoid")
-    if pieces is None:
+    axis = wrap_dim(dim, y._array.ndim)
+    if y._array.ndim == 0 or y._array.shape[axis] == 0:
         return y.new_zeros(y.shape[:axis] + y.shape[axis + 1 :])
-    return pieces.sum(axis)
+    return _trapezoids(y, x, dx, axis, "trapezoid").sum(axis)
 
 
 @public(method=False)
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """Running integrals along a dim by the trapezoidal rule."""
-    pieces, axis = _trapezoids(y, x, dx, dim, "cumulative_trapezoid")
-    return y.new_zeros(y.shape if y._array.ndim else (0,)) if pieces is None else cumsum(pieces, axis)
+    axis = wrap_dim(dim, y._array.ndim)
+    if y._array.ndim == 0:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor: cumulative_trapezoid needs values along a dim.")
+    return cumsum(_trapezoids(y, x, dx, axis, "cumulative_trapezoid"), axis)
 
 
 # --- differences ---

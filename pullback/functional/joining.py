@@ -160,13 +160,14 @@ def cat(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Tenso
             raise
         return cat(tensors, dim)  # which asks a foreign object among the tensors now
     shapes_given = [x._array.shape for x in items]
-    if (0,) in shapes_given:  # torch skips such tensors whatever the others' dims are
-        items = [x for x in items if x._array.shape != (0,)] or items[:1]
-    first = items[0]._array.shape
     if not all(shapes_given):
         position = next(i for i, shape in enumerate(shapes_given) if not shape)
         raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+    first = next((shape for shape in shapes_given if shape != (0,)), (0,))
     along = 0 if first == (0,) else wrap_dim(dim, len(first))
+    if (0,) in shapes_given and first != (0,):  # such tensors add nothing, whatever the others' dims are
+        nothing = (*first[:along], 0, *first[along + 1 :])
+        items = [x.reshape(nothing) if x._array.shape == (0,) else x for x in items]
     for number, x in enumerate(items):
         shape = x._array.shape
         if shape != first:

@@ -71,6 +71,15 @@ def empty_like(array: Any, dtype: Any = None) -> Any:
     return np.empty([array.shape[dim] for dim in order], dtype or array.dtype).transpose(inverse(order))
 
 
+def converted(array: Any, dtype: Any) -> Any:
+    """An array in another dtype, its dims in the order of a new tensor like it."""
+    if array.ndim < 2 or type(array) is not ndarray or 0 not in array.strides:
+        return array.astype(dtype)
+    out = empty_like(array, dtype)
+    np.copyto(out, array, casting="unsafe")
+    return out
+
+
 def like(values: Any, array: Any) -> Any:
     """Values that lie in memory as a new tensor like an array of their shape does: themselves, or a copy."""
     if values.ndim < 2 or values.flags.c_contiguous and array.flags.c_contiguous:

@@ -16,7 +16,7 @@ from ..dtypes import kind_of
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
 from ..kernels.order import ordered
-from .fusing import LARGE, choose, drop, in_blocks, in_single, keep, limited, single, zero_of
+from .fusing import LARGE, choose, drop, in_blocks, in_single, keep, limited, single, widened, zero_of
 from .layouts import along
 from .pointwise import sigmoid, straight
 from .special import erf
@@ -138,7 +138,7 @@ celu: Op = op("CeluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_
 
 
 def _leaky_relu(x: Any, slope: float) -> Any:
-    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    wide = widened(x)
     out = _leaky_relu_block(wide, slope) if x.size < LARGE else in_blocks(_leaky_relu_block, wide, slope=slope)
     return out if out.dtype is x.dtype else out.astype(x.dtype)
 

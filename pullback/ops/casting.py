@@ -8,7 +8,8 @@ import numpy as np
 
 from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, empty
-from ..kernels.order import beside
+from ..kernels.order import beside, with_steps_of
+from ..kernels.order import converted as in_its_order
 from .layouts import COPIED_INTO, LEADING, SAME
 
 
@@ -21,18 +22,16 @@ def ready_for(dtype: Any, x: Any) -> Any:
         x = x.real
     if dtype.kind == "V" and dtype.name == "float8_e4m3fn":
         return np.clip(x.astype(np.float32), -448, 448)
-    return x.astype(np.float32) if dtype.char == "e" and x.dtype.char == "d" else x
+    return in_its_order(x, np.float32) if dtype.char == "e" and x.dtype.char == "d" else x
 
 
 def _cast(x: Any, dtype: Any) -> Any:
-    if x.ndim > 1 and 0 in x.strides and type(x) is np.ndarray:
-        x = copy(x)  # NumPy would put what is repeated innermost
     x = ready_for(dtype, x)
     if x.size >= _MANY and (x.dtype.char, dtype.char) in (("e", "f"), ("f", "e")) and x.flags.c_contiguous:
         from ..kernels.half import converted
 
         return converted(x)
-    return x.astype(dtype)
+    return in_its_order(x, dtype)
 
 
 _MANY = 1 << 14  # elements of half precision from which there is a faster way
@@ -103,4 +102,13 @@ complex_pairs: Op = op(
 real_pairs: Op = op("ViewAsRealBackward0", _as_real, kind="real_linear", x=lambda g: complex_pairs(g), batch=LEADING)
 real: Op = op("SelectBackward0", lambda x: x.real, kind="real_linear", view=True, x=lambda g: g, batch=SAME)
 imag: Op = op("SelectBackward0", lambda x: x.imag, kind="real_linear", view=True, x=lambda g: g * 1j, batch=SAME)
-conj: Op = op("ConjBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g), batch=SAME)
+
+
+def _conj(x: Any) -> Any:
+    if type(x) is not np.ndarray or x.flags.c_contiguous:
+        return np.conj(x)
+    out = with_steps_of(x)  # torch's is a view
+    return np.conj(out, out)
+
+
+conj: Op = op("ConjBackward0", _conj, kind="real_linear", x=lambda g: np.conj(g), batch=SAME)

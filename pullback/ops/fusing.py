@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..constants import FLOAT32, FLOAT64, number
+from ..kernels.order import converted
 from ..quiet import restore, silence, warning_settings
 
 
@@ -130,7 +131,7 @@ def is_half(dtype: Any) -> bool:
 
 def widened(value: Any) -> Any:
     """Half precision in float32; everything else as it is."""
-    return value.astype(np.float32) if hasattr(value, "dtype") and is_half(value.dtype) else value
+    return converted(value, np.float32) if hasattr(value, "dtype") and is_half(value.dtype) else value
 
 
 def single(*values: Any) -> tuple[Any, ...]:

@@ -15,7 +15,8 @@ from ..autograd.op import Op, _rule_names, conjugate, elementwise, fused, linear
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, kind_of, number_in
 from ..kernels import rectifier
-from ..kernels.order import ordered
+from ..kernels.like import copy
+from ..kernels.order import converted, ordered
 from ..quiet import restore, silence, warning_settings
 from .fusing import LARGE, MANY, choose, drop, in_blocks, keep, limited, number_for, zero_of
 from .layouts import ELEMENTWISE, FILLED_WITH, SAME
@@ -30,7 +31,7 @@ subtract: Op = linear("SubBackward0", ordered(operator.sub), a=passed_on, b=lamb
 subtract.written = {"b": "-{g}"}
 reverse_subtract: Op = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=passed_on, batch=ELEMENTWISE)
 reverse_subtract_tensors: Op = linear(
-    "RsubBackward0", lambda a, b: b - a, a=lambda g: -g, b=passed_on, batch=ELEMENTWISE
+    "RsubBackward0", ordered(lambda a, b: b - a, (1, 0)), a=lambda g: -g, b=passed_on, batch=ELEMENTWISE
 )
 reverse_subtract.unseen = (1,)  # a number
 reverse_subtract.written = reverse_subtract_tensors.written = {"a": "-{g}"}
@@ -40,7 +41,7 @@ reverse_subtract.written = reverse_subtract_tensors.written = {"a": "-{g}"}
 def _add_scaled(a: Any, b: Any, alpha: Any) -> Any:
     kind = b.dtype
     if kind.itemsize == 2 and kind.kind in "fV":
-        return (a.astype(np.float32) + b.astype(np.float32) * np.float32(kind.type(alpha))).astype(kind)
+        return (converted(a, np.float32) + converted(b, np.float32) * np.float32(kind.type(alpha))).astype(kind)
     return a + b * (number_in(alpha, kind) if kind.kind in "iu" else alpha)
 
 
@@ -90,7 +91,7 @@ divide.written = {"a": "{g} / {b}", "b": "-{g} * (({a} / {b}) / {b})"}
 
 
 def _in_single(operation: Any) -> Any:
-    return lambda a, b: operation(a.astype(np.float32), np.float32(b)).astype(a.dtype)
+    return lambda a, b: operation(converted(a, np.float32), np.float32(b)).astype(a.dtype)
 
 
 # Half precision with a number, which it need not be able to hold: computed in float32, as torch does.
@@ -141,7 +142,7 @@ def _power_scalar(x: Any, exponent: Any) -> Any:
     if exponent == 2:
         return x * x
     if x.dtype.itemsize == 2 and (x.dtype.kind == "f" or x.dtype.kind == "V" and exponent != 3):
-        return _power_scalar(x.astype(np.float32), float(x.dtype.type(exponent))).astype(x.dtype)
+        return _power_scalar(converted(x, np.float32), float(x.dtype.type(exponent))).astype(x.dtype)
     if exponent == 3:  # np.power is several times slower than products, and less accurate
         return x * x * x
     if exponent == 0.5:
@@ -199,7 +200,7 @@ sqrt: Op = elementwise("SqrtBackward0", np.sqrt, x=lambda out: 0.5 / out)
 
 
 def _rsqrt(x: Any) -> Any:
-    return 1 / np.sqrt(x) if x.dtype.itemsize != 2 else _rsqrt(x.astype(np.float32)).astype(x.dtype)
+    return 1 / np.sqrt(x) if x.dtype.itemsize != 2 else _rsqrt(converted(x, np.float32)).astype(x.dtype)
 
 
 rsqrt: Op = elementwise("RsqrtBackward0", _rsqrt, x=lambda out: -0.5 * out * out * out)
@@ -286,7 +287,7 @@ def _sigmoid(x: Any) -> Any:
     try:
         silence()
         if type(x) is not np.ndarray or not x.ndim or kind is not FLOAT32 and kind is not FLOAT64:
-            return 1 / (1 + np.exp(-x)) if kind.itemsize != 2 else _sigmoid(x.astype(np.float32)).astype(kind)
+            return 1 / (1 + np.exp(-x)) if kind.itemsize != 2 else _sigmoid(converted(x, np.float32)).astype(kind)
         one = _ONE if kind is FLOAT32 else _ONE_DOUBLE
         out = np.negative(x)
         np.add(np.exp(out, out), one, out)
@@ -355,7 +356,7 @@ def _sign(x: Any) -> Any:
     if x.dtype.kind in "fV":  # NaN has no sign: torch says 0
         work = x.dtype if x.dtype.kind == "f" else np.float32
         return np.subtract(x > 0, x < 0, dtype=work).astype(x.dtype, copy=False)
-    return x.copy() if x.dtype.kind == "b" else np.sign(x)
+    return copy(x) if x.dtype.kind == "b" else np.sign(x)
 
 
 sign: Op = op("SignBackward0", _sign, kind="elementwise_pull", x=flat)
@@ -388,7 +389,7 @@ frac: Op = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)
 
 def _round_to(x: Any, decimals: int) -> Any:
     scale, kind = 10.0 ** abs(decimals), x.dtype
-    x = x.astype(np.float32) if kind.itemsize == 2 else x  # the scaled number may overflow half precision
+    x = converted(x, np.float32) if kind.itemsize == 2 else x  # the scaled number may overflow half precision
     rounded = np.round(x * scale) / scale if decimals > 0 else np.round(x / scale) * scale
     return rounded.astype(kind, copy=False)
 
@@ -435,7 +436,7 @@ def _complex(a: Any, b: Any) -> Any:
 
 make_complex: Op = op(
     "ComplexBackward0",
-    ordered(_complex),
+    ordered(_complex, (0, 1)),
     kind="real_linear",
     a=lambda g: np.real(g),
     b=lambda g: np.real(g * -1j),
@@ -443,7 +444,7 @@ make_complex: Op = op(
 )
 polar: Op = op(
     "PolarBackward0",
-    ordered(lambda size, angle: _complex(size * np.cos(angle), size * np.sin(angle))),
+    ordered(lambda size, angle: _complex(size * np.cos(angle), size * np.sin(angle)), (0, 1)),
     kind="real_pull",
     size=lambda g, angle: np.real(np.conj(g) * make_complex(np.cos(angle), np.sin(angle))),
     angle=lambda g, out: np.real(np.conj(g) * (out * 1j)),
@@ -461,7 +462,7 @@ def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     if x.dtype.kind == "V":
         largest = finfo(from_numpy_dtype(x.dtype)).max
         posinf, neginf = largest if posinf is None else posinf, -largest if neginf is None else neginf
-        return _nan_to_num(x.astype(np.float32), nan, posinf, neginf).astype(x.dtype)
+        return _nan_to_num(converted(x, np.float32), nan, posinf, neginf).astype(x.dtype)
     return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 

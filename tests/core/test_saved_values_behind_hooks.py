@@ -244,3 +244,20 @@ def test_a_custom_function_that_returns_a_view_it_has_used(step, context):
         with pytest.raises(RuntimeError, match="Output 0 of Shown is a view"):
             (x, y)[written].mul_(6)
             y.sum().backward()
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize("after", [[], [torch.nn.Identity()], [torch.nn.ReLU()]])
+@pytest.mark.parametrize("momentum", [0.1, None])
+def test_both_runs_update_running_statistics_whatever_follows(reentrant, after, momentum):
+    x = (torch.arange(24.0).reshape(2, 4, 3) ** 2).requires_grad_()
+    checked, plain = (torch.nn.BatchNorm1d(4, momentum=momentum) for _ in range(2))
+    weight = torch.linspace(-1, 1, 24).reshape(2, 4, 3)
+    y = checkpoint(torch.nn.Sequential(checked, *after), x * 2, use_reentrant=reentrant)
+    (y * weight).sum().backward()
+    for _ in range(2):
+        y = torch.nn.Sequential(plain, *after)(x * 2)
+    (want,) = torch.autograd.grad((y * weight).sum(), x)
+    assert torch.equal(x.grad, want)
+    for one, other in zip(checked.buffers(), plain.buffers(), strict=True):
+        assert torch.equal(one, other)

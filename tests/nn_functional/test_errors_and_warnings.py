@@ -13,6 +13,15 @@ torch = pytest.importorskip("torch")
 
 # Each line is evaluated with F, R (a tensor of normal numbers), I (of int64 numbers) and T (the module).
 REFUSED = """
+F.soft_margin_loss(R(), R(2))
+F.soft_margin_loss(R(1, 3), R(2, 3))
+F.soft_margin_loss(I(1, 0), R(2))
+F.soft_margin_loss(I(1, 0) > 0, R(2))
+F.soft_margin_loss(R(2), R(2).cfloat())
+F.gaussian_nll_loss(R(2, 3), R(2, 3), R(3).abs())
+F.gaussian_nll_loss(R(2, 3), R(2, 3), R(1).abs())
+F.gaussian_nll_loss(R(2, 1), R(2, 1), R().abs())
+F.gaussian_nll_loss(R(), R(), R(1).abs())
 F.nll_loss(R(3, 5), I(0, 0))
 F.nll_loss(R(3, 5), R(3))
 F.nll_loss(R(3, 5), I(0, 0, 0).reshape(3, 1))

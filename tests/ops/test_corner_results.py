@@ -298,6 +298,20 @@ t.einsum("ij,j->i", t.ones(2, 3), t.arange(3))  ## expected scalar type Float bu
 t.tensor([[1, 2, 4], [3, 5, 1]]).cov()
 t.tensor([[1, 2, 4], [3, 5, 1]]).corrcoef()
 t.empty(3, dtype=t.complex64).normal_(2.0, 0.5)
+t.cumulative_trapezoid(t.zeros(0))
+t.cumulative_trapezoid(t.zeros(0, 2, dtype=t.int64), dim=0)
+t.cumulative_trapezoid(t.zeros(2, 0), t.zeros(2, 0))
+t.cumulative_trapezoid(t.zeros(0), t.ones(1))  ## There must be one `x` value for each sample point
+t.cumulative_trapezoid(t.zeros(()))  ## slice() cannot be applied to a 0-dim tensor
+t.cumulative_trapezoid(t.ones(3) > 0)  ## received a bool input for `y`
+t.trapezoid(t.ones(3) > 0, t.ones(3))  ## received a bool input for `x` or `y`
+t.cumulative_trapezoid(t.zeros(2, 0, requires_grad=True)).requires_grad
+t.cat([t.zeros(0, requires_grad=True), x]).requires_grad
+t.cat([x, t.zeros(0, dtype=t.float64)], 1)
+t.hstack([t.zeros(0, dtype=t.float64, requires_grad=True), x[0]]).requires_grad
+t.cat([t.zeros(0), t.zeros(())])  ## zero-dimensional tensor (at position 1) cannot be concatenated
+t.autograd.grad(t.cat([e := t.zeros(0, requires_grad=True), x], 1).sum(), e)
+t.nn.functional.soft_margin_loss(x.cfloat(), x.sign())
 t.set_num_interop_threads(-1)  ## set_num_interop_threads expects a positive integer
 """.strip().splitlines()
 

@@ -257,3 +257,25 @@ def test_nodes_that_are_gone_are_not_remembered():
     with pullback.no_grad():
         weight.mul_(2)
     assert weight._storage.readers is None
+
+
+COPIED_BEFORE_WRITES = {
+    "ndtr": lambda v: pullback.special.ndtr(v),
+    "polar": lambda v: pullback.polar(v, v * 0.5).real,
+    "rms_norm": lambda v: F.rms_norm(v, (2,)),
+    "cross_entropy": lambda v: F.cross_entropy(v, pullback.tensor([0, 1])),
+    "attention": lambda v: F.scaled_dot_product_attention(v, v, v),
+}
+
+
+@pytest.mark.parametrize("name", COPIED_BEFORE_WRITES)
+@pytest.mark.parametrize("move", ["transpose_(0, 1)", "t_()", "swapaxes_(0, 1)", "unsqueeze_(0)"])
+def test_copies_have_the_shape_that_was_saved(name, move):
+    function = COPIED_BEFORE_WRITES[name]
+    x = pullback.tensor([[1.0, 0.2], [0.4, 0.5]], requires_grad=True)
+    (want,) = pullback.autograd.grad(function(x * x).sum(), x)
+    moved = x * x
+    loss = function(moved).sum()
+    eval(f"moved.{move}")
+    (found,) = pullback.autograd.grad(loss, x)
+    assert pullback.allclose(found, want)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -106,3 +107,74 @@ def test_products_lie_in_the_order_of_the_equation(equation):
     theirs, ours = results
     assert ours.stride() == theirs.stride() and ours.is_contiguous()
     assert ours.tolist() == theirs.tolist()
+
+
+LAYOUTS = {
+    "rows": lambda t, shape, kind: t.ones(shape, dtype=kind),
+    "columns": lambda t, shape, kind: t.ones(shape[::-1], dtype=kind).permute(*range(len(shape))[::-1]),
+    "middle first": lambda t, shape, kind: t.ones(3, 2, 4, dtype=kind).permute(1, 0, 2),
+    "gaps": lambda t, shape, kind: t.ones(*shape, 2, dtype=kind)[..., 0],
+    "expanded": lambda t, shape, kind: t.ones(1, *shape[1:], dtype=kind).expand(shape),
+    "expanded within": lambda t, shape, kind: t.ones(shape[0], 1, shape[2], dtype=kind).expand(shape),
+}
+OF_ONE = """
+float16: a.sigmoid()
+float16: a ** 3
+float16: a ** -1
+float16: a.rsqrt()
+float16: t.selu(a)
+float16: t.nn.functional.leaky_relu(a)
+int64: a.isfinite()
+int64: a.isnan()
+bool: a > 0
+bool: a == 1
+bool: a.sign()
+bool: a.sgn()
+bool: t.where(a > 0, a, 0)
+float64: a.half()
+float64: a.to(t.bfloat16)
+"""
+OF_TWO = """
+float32 float32: a > b
+int64 float32: a > b
+bool float64: a == b
+bool bool: (a > 0) | (b > 0)
+int64 float32: a.logical_and(b)
+bool float32: t.where(a > 0, b, 1.0)
+float32 bool: t.where(a > 0, a, b)
+float32 float32: t.rsub(a, b)
+float32 float32: t.complex(a, b)
+float32 float32: t.polar(a, b)
+float32 float32: t.remainder(a, b)
+float32 float16: a + b
+complex64 float32: t.nn.functional.soft_margin_loss(a, b, reduction="none")
+"""
+
+
+def steps(tensor):
+    return [step for step, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1]
+
+
+def run(t, row, *layouts):
+    kinds, _, line = row.partition(": ")
+    given = [LAYOUTS[name](t, (2, 3, 4), getattr(t, kind)) for name, kind in zip(layouts, kinds.split(), strict=True)]
+    return eval(line, {"t": t, **dict(zip("ab", given, strict=False))})
+
+
+@pytest.mark.parametrize("row", OF_ONE.strip().splitlines())
+def test_results_lie_as_torchs_do_whatever_is_converted_first(row):
+    for layout in LAYOUTS:
+        assert steps(run(pullback, row, layout)) == steps(run(torch, row, layout)), layout
+
+
+@pytest.mark.parametrize("row", OF_TWO.strip().splitlines())
+def test_results_of_two_lie_as_torchs_do(row):
+    for layouts in itertools.product(LAYOUTS, LAYOUTS):
+        assert steps(run(pullback, row, *layouts)) == steps(run(torch, row, *layouts)), layouts
+
+
+@pytest.mark.parametrize("line", ["a.conj()", "a.mH", "a.adjoint()", "a[0].H"])
+def test_a_conjugate_has_the_steps_of_what_it_is_made_of(line):
+    for layout in ("rows", "columns", "middle first", "gaps"):
+        row = "complex64: " + line
+        assert steps(run(pullback, row, layout)) == steps(run(torch, row, layout)), layout

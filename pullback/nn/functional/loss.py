@@ -13,7 +13,7 @@ import numpy as np
 
 from ...autograd.tape import apply
 from ...functional.checks import certainly
-from ...functional.operands import broadcast_error, broadcasts_to, common_shape, promote
+from ...functional.operands import broadcast_error, common_shape, promote
 from ...functional.registry import FUNCTIONS
 from ...functional.threefold import where
 from ...notices import warn_user
@@ -124,8 +124,27 @@ def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
     """log(1 + exp(-target * input)) for targets 1 and -1."""
+    name = reduction_name(reduction, size_average, reduce)
     x, y = _paired(input, target, first_decides=True)
-    return apply(ops.soft_margin, (x, y), {"reduction": reduction_name(reduction, size_average, reduce)})
+    given, kind = input._array.shape, input._array.dtype.kind
+    if given != x._array.shape and not x.is_nested:
+        raise RuntimeError(
+            f"output with shape {list(given)} doesn't match the broadcast shape {list(x._array.shape)}. "
+            "The target may not be larger than the input: expand the input first."
+        )
+    if kind == "b":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. Convert it first: x.float()."
+        )
+    if kind in "iu" or kind != "c" and target._array.dtype.kind == "c":
+        result = "ComplexFloat" if target._array.dtype.kind == "c" else "Float"
+        raise RuntimeError(
+            f"result type {result} can't be cast to the desired output type {input.dtype.type_name}. "
+            "Convert the input first: x.float()."
+        )
+    if kind == "c":
+        return reduced(((-x * y).exp() + 1).log(), name)
+    return apply(ops.soft_margin, (x, y), {"reduction": name})
 
 
 # --- probabilities and distributions ---
@@ -256,12 +275,14 @@ def gaussian_nll_loss(
         var = constant(np.full(input.shape, var, input._array.dtype))
     elif certainly(np.any(var._array < 0)):
         raise ValueError("var has negative entry/entries")
-    if tuple(var.shape) != tuple(input.shape):
-        if tuple(input.shape[:-1]) == tuple(var.shape):
-            var = var.unsqueeze(-1)
-        elif not (tuple(input.shape[:-1]) == tuple(var.shape[:-1]) and var.shape[-1] == 1):
-            if not broadcasts_to(tuple(var.shape), tuple(input.shape)):
-                raise ValueError("var is of incorrect size")
+    wanted, given = tuple(input.shape), tuple(var.shape)
+    if given == wanted[:-1] != wanted:
+        var = var.unsqueeze(-1)
+    elif given not in (wanted, (*wanted[:-1], 1)[: len(wanted)]):
+        raise ValueError(
+            f"var is of incorrect size: {list(given)} for an input of {list(wanted)}. It has a variance for each element, or "
+            "one for each row: var.expand_as(input)."
+        )
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
     # The floor takes no part in the gradient.

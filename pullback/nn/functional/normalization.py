@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from ...autograd.grad_mode import no_grad
-from ...autograd.mode import current_mode
+from ...autograd.mode import current_mode, is_grad_enabled
 from ...autograd.tape import apply
 from ...dtypes import bfloat16, float16
 from ...functional.operands import need_int
@@ -144,11 +145,14 @@ def batch_norm(
             missing = "running_mean" if running_mean is None else "running_var"
             raise RuntimeError(f"{missing} must be defined in evaluation mode")
         return apply(ops.fixed_norm, (input, running_mean, running_var, weight, bias), {"eps": eps})
-    out, mean, variance = apply(ops.batch_norm, (input, weight, bias), {"eps": eps})
+    # A hook may end a second run of a checkpoint when the last value is saved: statistics are then gathered before.
+    before = is_grad_enabled() and bool(current_mode().saved_hooks) and running_mean is not None
+    with no_grad() if before else nullcontext():
+        out, mean, variance = apply(ops.batch_norm, (input, weight, bias), {"eps": eps})
     if count:
         _update(running_mean, mean, momentum)
         _update(running_var, variance, momentum, count / max(count - 1, 1))
-    return out
+    return apply(ops.batch_norm, (input, weight, bias), {"eps": eps})[0] if before else out
 
 
 def _update(running: Tensor | None, value: Tensor, momentum: float, factor: float = 1.0) -> None:

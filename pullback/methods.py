@@ -223,7 +223,7 @@ def contains(self: Tensor, element: Any) -> bool:
 def text(self: Tensor, *, tensor_contents: str | None = None) -> str:
     from .printing import tensor_text
 
-    node = self.grad_fn
+    node = None if self.is_leaf else self._node
     tangent = None
     if self._tangent:
         tangent = f"{self._tangent[max(self._tangent)]}"
@@ -234,7 +234,7 @@ def text(self: Tensor, *, tensor_contents: str | None = None) -> str:
         return _batch_text(array) if hasattr(array, "batched") else repr(array)
     described = tensor_text(
         np.asarray(array), self.dtype._name, requires_grad=self._requires_grad and node is None,
-        grad_fn_name=None if node is None else node.name().split("::")[-1], tangent=tangent,
+        grad_fn_name=None if node is None else node.name_in_text().split("::")[-1], tangent=tangent,
         default_dtype_name=get_default_dtype()._name,
         prefix=f"{_name_in_text(self)}(",
     )  # fmt: skip
@@ -244,8 +244,8 @@ def text(self: Tensor, *, tensor_contents: str | None = None) -> str:
 def _wrapper_text(self: Tensor, contents: str | None) -> str:
     """A tensor without elements of its own; its class may say what it contains."""
     ending = "" if self.dtype is get_default_dtype() else f", dtype={self.dtype}"
-    if self.grad_fn is not None:
-        ending += f", grad_fn=<{self.grad_fn.name()}>"
+    if not self.is_leaf:
+        ending += f", grad_fn=<{self._node.name_in_text()}>"
     elif self._requires_grad:
         ending += ", requires_grad=True"
     text = f"{type(self).__name__}({'...' if contents is None else contents}{ending})"

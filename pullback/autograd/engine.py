@@ -204,8 +204,11 @@ class Sweep:
             from .safe_mode import call_rules_on_tensors
 
             return call_rules_on_tensors(self, node, cotangent)
+        return self.run_rules(node, cotangent, tensors_of(node) if self.record else arrays_of(node))
+
+    def run_rules(self, node: Node, cotangent: Any, values: Any) -> list[Any]:
+        """The same, from what the node has saved."""
         plan, params, edges = node.plan, node.params, node.edges
-        values = tensors_of(node) if self.record else arrays_of(node)
         reach = self.reach
         if plan.joint is not None:
             return run_joint(node, cotangent, values, reach)

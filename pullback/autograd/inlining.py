@@ -1,7 +1,8 @@
 """Rules as expressions, for passes that are written out (see pass_writer.py).
 
-An operation may say its rules a second time, as text (`Op.written`). Where shapes and dtypes are known and arrays are
-small, a pass holds the text in place of the call. What comes of it is found by trying it on zeros.
+Where shapes and dtypes are known and arrays are small, a pass holds an expression in place of a call: what the rule says
+when it runs on names (arrays/spelled.py), with one difference: fresh memory is written over by what is computed next. What
+comes of it is found by trying it on zeros.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from ..arrays.spelled import Spelled, by_shape_alone, name_of
+from ..arrays.terms import INFIX, Term, Unspeakable
 from ..constants import FLOAT32, FLOAT64, number, ones
 from ..kernels.products import FEW
 from .forms import Form, Known
 from .op import Call, passed_on
 
-NAMES: dict[str, Any] = {
-    "empty": np.empty, "float32": FLOAT32, "float64": FLOAT64, "multiply": np.multiply, "one_float32": number(1.0, FLOAT32),
-    "one_float64": number(1.0, FLOAT64), "subtract": np.subtract, "where": np.where,
-    "zero_float32": number(0.0, FLOAT32), "zero_float64": number(0.0, FLOAT64),
-}  # fmt: skip
+# Functions of elements that give what they give wherever they write it.
+_FUNCTIONS = (*INFIX, *"negative exp log sin cos sinh cosh sqrt tanh sign".split())
+NAMES: dict[str, Any] = {"float32": FLOAT32, "float64": FLOAT64, "empty": np.empty, "where": np.where}
+NAMES |= {name: getattr(np, name) for name in _FUNCTIONS if name != "matmul"}
+MOST_TERMS = 12  # of a rule that stands in a pass itself
 
 
 class Inlined(NamedTuple):
@@ -38,42 +41,42 @@ class Inlined(NamedTuple):
 def inlined(form: Form, position: int, call: Call) -> Inlined | None:
     """A rule of the step at this position, whose cotangent is a known array; None if the rule has to be called."""
     plan, edges, cotangent, _, saved = form.steps[position]
-    place, rule, sources = call
-    op = plan.op
     assert cotangent is not None
-    if rule is passed_on:
+    if call.rule is passed_on:
         return Inlined("{g}", {}, cotangent, is_new=False)
-    text = op.written.get(op.inputs[place])
-    if text is None or op.written_for_axes not in (None, len(cotangent.shape)):
+    if not all(type(source) is int for source in call.sources):
         return None
-    if not all(type(source) is int for source in sources):
-        return None
+    given: list[Any] = []
     values: dict[str, Known] = {"g": cotangent}
     names: dict[str, int] = {}
-    size = prod(cotangent.shape)
-    for source in sources:
-        code = plan.saves[source]
-        if type(code) is tuple:  # a shape
-            known, name = known_target(form, edges[code[1]]), f"{op.inputs[code[1]]}_shape"
-        else:
-            known, name = saved[source], "out" if code < 0 else op.inputs[code]
-        if known is None:
+    for source in call.sources:
+        code, name = plan.saves[source], name_of(plan.op, plan.saves[source])
+        known = known_target(form, edges[code[1]]) if type(code) is tuple else saved[source]
+        if known is None or name == "g":
             return None
         names[name] = source
-        size += prod(known.shape)
-        if type(code) is tuple:
-            text = text.replace(f"{{{name}}}", str(known.shape)).replace("{size}", str(prod(known.shape) or 1))
-        else:
+        given.append(known.shape if type(code) is tuple else named(name, known))
+        if type(code) is not tuple:
             values[name] = known
-    if size > FEW:
+    if prod(cotangent.shape) + sum([prod(getattr(value, "shape", value)) for value in given]) > FEW:
         return None
-    text = text.replace("{dtype}", str(cotangent.dtype))
-    found = [_tried(text, values, order) for order in "CF"]
-    if any(type(result) is not ndarray or result.dtype is not cotangent.dtype for result in found):
+    try:
+        with by_shape_alone(), np.errstate(all="ignore"):
+            found = call.rule(named("g", cotangent), *given)
+            writer = Expression(found)
+    except Exception:  # noqa: BLE001 - whatever a rule needs that names do not have, it is called
         return None
-    shape = found[0].shape
-    in_order = found[0].strides == found[1].strides == np.empty(shape, cotangent.dtype).strides
-    return Inlined(text, names, Known(shape, cotangent.dtype), in_order=in_order)
+    tried = [_tried(writer, values, order) for order in "CF"]
+    if any(type(result) is not ndarray or result.dtype is not cotangent.dtype for result in tried):
+        return None
+    in_order = tried[0].strides == tried[1].strides == np.empty(found.shape, cotangent.dtype).strides
+    result = Known(found.shape, cotangent.dtype)
+    return Inlined(writer.text, names, result, writer.is_new, in_order, tuple(writer.names.items()))
+
+
+def named(name: str, known: Known) -> Spelled:
+    """Any array of which no more than this is known."""
+    return Spelled(Term(name, form="name"), np.zeros(known.shape, known.dtype))
 
 
 def known_target(form: Form, edge: int | None) -> Known | None:
@@ -89,10 +92,94 @@ def summed_over_rows(text: Inlined, wanted: Known) -> Inlined | None:
     if len(shape) != 2 or shape[1:] != wanted.shape or prod(shape) > FEW or dtype is not wanted.dtype:
         return None
     name = f"ones_{shape[0]}_{dtype}"
-    summed = f"{name}.dot({text.text})"
-    return Inlined(summed, text.sources, wanted, in_order=True, names=((name, ones(shape[0], dtype)),))
+    summed, names = f"{name}.dot({text.text})", (*text.names, (name, ones(shape[0], dtype)))
+    return Inlined(summed, text.sources, wanted, in_order=True, names=names)
 
 
-def _tried(text: str, values: dict[str, Known], order: Any) -> Any:
+def _tried(writer: Expression, values: dict[str, Known], order: Any) -> Any:
     arrays = {name: np.zeros(value.shape, value.dtype, order) for name, value in values.items()}
-    return eval(text.format_map({name: name for name in arrays}), {**NAMES, **arrays})
+    with np.errstate(all="ignore"):
+        return eval(writer.text.format_map({name: name for name in arrays}), {**NAMES, **writer.names, **arrays})
+
+
+class Expression:
+    """What a rule says, as Python for small arrays: numbers are arrays of their dtype, and fresh memory is used again."""
+
+    def __init__(self, result: Spelled) -> None:
+        self.names: dict[str, Any] = {}  # numbers
+        self.count: int = 0
+        everything = result.term.all()
+        if len(everything) > MOST_TERMS:
+            raise Unspeakable("a call: it is long")
+        parts = [id(part) for term in everything for part in term.inner()]
+        self.shared: set[int] = {part for part in parts if parts.count(part) > 1}
+        self.written: dict[int, str] = {}
+        self.text, fresh = self.write(result.term)
+        self.is_new: bool = fresh is not None
+
+    def fresh_name(self) -> str:
+        self.count += 1
+        return f"t{self.count}_"
+
+    def write(self, term: Any) -> tuple[str, str | None]:
+        """Text; and the name of the fresh memory that it fills: "" if it has none yet, None if it is not fresh."""
+        if id(term) in self.written:
+            return self.written[id(term)], None
+        text, fresh = self.compute(term)
+        if id(term) in self.shared and term.form != "name":
+            name = self.written[id(term)] = fresh or self.fresh_name()
+            return (text if fresh else f"({name} := {text})"), None
+        return text, fresh
+
+    def compute(self, term: Term) -> tuple[str, str | None]:
+        form, parts = term.form, term.parts
+        if form == "name":
+            return f"{{{term.head}}}", None
+        if form == "attribute" and term.head == "T":
+            return f"{self.write(parts[0])[0]}.T", None
+        if form == "index" and term.shape and parts[1] == (Ellipsis, None):
+            return f"{self.write(parts[0])[0]}[..., None]", None
+        if term.head == "matmul" and all([type(part) is Term and len(part.shape) in (1, 2) for part in parts]):
+            left, right = [self.write(part)[0] for part in parts]
+            return f"{left}.dot({right})", ""
+        if term.head == "broadcast_to" and not parts[0].shape:
+            name = self.fresh_name()
+            return f"(({name} := empty({term.shape}, {term.dtype})).fill({self.write(parts[0])[0]}) or {name})", name
+        if (form in ("infix", "prefix") or form == "call" and not term.options) and term.head in NAMES:
+            return self.apply(term)
+        raise Unspeakable(f"a call of {term.head}")
+
+    def apply(self, term: Term) -> tuple[str, str | None]:
+        """A function of elements, into the memory of an operand if that is fresh."""
+        texts, into = [], None
+        for part in term.parts:
+            if type(part) is not Term:
+                texts.append(self.constant(part, term))
+                continue
+            text, fresh = self.write(part)
+            if (
+                into is None
+                and fresh is not None
+                and term.shape
+                and part.shape == term.shape
+                and part.dtype is term.dtype
+            ):
+                into = fresh or self.fresh_name()
+                text = text if fresh else f"({into} := {text})"
+            texts.append(text)
+        if into is not None and term.head != "where":
+            return f"{term.head}({', '.join([*texts, into])})", into
+        if term.form == "infix":
+            return f"({texts[0]} {INFIX[term.head][0]} {texts[1]})", ""
+        return f"(-{texts[0]})" if term.head == "negative" else f"{term.head}({', '.join(texts)})", ""
+
+    def constant(self, value: Any, term: Term) -> str:
+        """A number, as an array of the dtype of what it meets: NumPy takes that sooner."""
+        if not term.shape:
+            return repr(value)
+        operand = next((part for part in term.parts if type(part) is Term and part.dtype.kind == "f"), term)
+        if type(value) not in (int, float) or operand.dtype.kind != "f":
+            raise Unspeakable(f"a call: {value!r} is no number")
+        shown = str(value).replace(".", "_").replace("-", "m").replace("+", "")
+        self.names[f"number_{shown}_{operand.dtype}"] = number(value, operand.dtype)
+        return f"number_{shown}_{operand.dtype}"

@@ -8,6 +8,7 @@ leaves point at the leaf's anchor (`tensor.py`). How nodes are made is in `tape.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from ..storage import next_order
@@ -117,6 +118,11 @@ class Node(metaclass=NodeType):
         if self.op is not None and self.op.rebuild is not None:
             self.op.rebuild(self)
         return self.shown()
+
+    def name_in_text(self) -> str:
+        """The name of what torch shows here. To print a tensor does not change its graph: a copy becomes that."""
+        stands_for_several = self.op is not None and self.op.rebuild is not None
+        return (copy(self) if stands_for_several else self).as_torch_shows_it().name()
 
     def name(self) -> str:
         """The name torch shows, such as `MulBackward0`."""

@@ -138,8 +138,6 @@ class Op:
     rebuild: Any = None  # what makes a node those that torch shows, when somebody looks where it leads
     gives_arrays: bool = True  # rules give plain arrays where they are given some
     engine_rules: dict[str, Callable[..., Any]] = {}  # for the engine alone: the same, but may answer with `Picked`
-    written: dict[str, str] = {}  # rules as text for small real arrays, to stand in written-out passes (inlining.py)
-    written_for_axes: int | None = None  # the axes of a cotangent, where the text holds for no other number
     takes_picked: bool = False  # whether the rule knows what to do with a cotangent that is `Picked`
     # What is saved is copied before somebody writes to it: torch saves something else, and so allows the write.
     copies_before_writes: bool = False

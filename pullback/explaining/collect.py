@@ -19,28 +19,32 @@ from ..autograd.mode import current_mode, set_mode
 from ..autograd.node import FREED, Node
 from ..autograd.recording import SavedList
 from ..autograd.roots import _as_tuple
-from ..autograd.saved import SavedTensor
+from ..autograd.saved import SavedTensor, arrays_of
 from ..quiet import restore, silence, warning_settings
 from ..tensor import Anchor, Tensor
 from .names import Names, infer_modules, line_of, parent
 from .records import Arrow, Leaf, Operation, Saved, measure
-from .rules import is_square, rule_text
+from .rules import described, is_square, rule_texts
+
+Watch = Callable[[Node, list[Any], Any, Any, list[Any]], None]
 
 
 class ObservedSweep(Sweep):
-    """A backward pass that tells `watch(node, cotangents, sent)` about each step and touches nothing."""
+    """A backward pass that tells `watch(node, arrived, cotangent, values, sent)` about each step and touches nothing."""
 
     plain: bool = False  # every node takes `step`
 
-    def __init__(self, roots: list[Any], watch: Callable[[Node, list[Any], list[Any]], None] | None = None) -> None:
+    def __init__(self, roots: list[Any], watch: Watch | None = None) -> None:
         super().__init__(roots)
-        self.watch: Callable[[Node, list[Any], list[Any]], None] | None = watch
+        self.watch: Watch | None = watch
 
     def step(self, node: Node, cotangent: Any) -> None:
         incoming = list(cotangent) if node.outputs is not None else [cotangent]
         if node.outputs is not None:
             cotangent = self.fill_missing(node, cotangent)
-        results = self.call_rules(node, cotangent)
+        # some saved values can be unpacked once only
+        values = () if node.op is None else arrays_of(node)
+        results = self.call_rules(node, cotangent) if node.op is None else self.run_rules(node, cotangent, values)
         sent: list = []
         for position, target in enumerate(node.edges):
             gradient = results[position]
@@ -57,7 +61,7 @@ class ObservedSweep(Sweep):
                 self.deliver_leaf(target, gradient, False)
         self.executed.append(node)
         if self.watch is not None:
-            self.watch(node, incoming, sent)
+            self.watch(node, incoming, cotangent, values, sent)
 
 
 def tensors_of(loss: Any) -> tuple:
@@ -109,6 +113,7 @@ class Collection:
         self.nodes: list[Node] = []  # aligned with operations
         self.anchors: list[Anchor] = []
         self.leaves: list[Leaf] = []
+        self.rules: dict[Node, list[str]] = {}  # what is sent to each input, as a formula
         self.work: int = 0  # elements of all cotangents of one pass
         self._walk()
 
@@ -136,7 +141,8 @@ class Collection:
         """Fill the records from one pass with these cotangents."""
         seen: dict[Node, tuple[list, list]] = {}
 
-        def watch(node: Node, incoming: list, sent: list) -> None:
+        def watch(node: Node, incoming: list, cotangent: Any, values: Any, sent: list) -> None:
+            self.rules[node] = rule_texts(node, cotangent, values, sent, self._called(node))
             self.work += sum(getattr(part, "size", 0) for part in (*incoming, *sent) if part is not None)
             seen[node] = (
                 [None if part is None else measure(part) for part in incoming],
@@ -162,7 +168,7 @@ class Collection:
 
     def _operation(self, number: int, node: Node, incoming: list, sent: list) -> Operation:
         inputs = input_names(node)
-        slots = node.slots or (0,) * len(node.edges)
+        rules = self.rules.get(node) or [described(node)] * len(node.edges)
         arrows, constants = [], []
         for position, target in enumerate(node.edges):
             if target is None:
@@ -170,8 +176,7 @@ class Collection:
                 continue
             if is_square(node) and position:  # x * x: one rule sends what both operands get
                 continue
-            rule = rule_text(node, position, inputs[position], metadata_of(target, slots[position])[0])
-            arrows.append(Arrow(inputs[position], self.keys[target], rule, sent[position]))
+            arrows.append(Arrow(inputs[position], self.keys[target], rules[position], sent[position]))
         variable = next(
             (name for slot in range(len(incoming)) if (name := self.names.results.get((id(node), slot)))), None
         )
@@ -179,6 +184,16 @@ class Collection:
             self.keys[node], number, node.name(), title_of(node), variable, outputs_of(node), incoming, arrows,
             constants, saved_by(node), line_of(node),
         )  # fmt: skip
+
+    def _called(self, node: Node) -> dict[str, str]:
+        """What users call the inputs of an operation, and its result."""
+        found = {}
+        slots = node.slots or (0,) * len(node.edges)
+        for name, target, slot in zip(input_names(node), node.edges, slots, strict=True):
+            if target is not None:
+                called = self.names.results.get((id(target), slot)) if target.is_node else self.names.leaf(target)
+                found[name] = called or name
+        return found | {"out": self.names.results.get((id(node), 0), "out")}
 
     def _modules(self) -> None:
         by_key = {leaf.key: leaf for leaf in self.leaves}

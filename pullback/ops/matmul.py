@@ -96,7 +96,6 @@ mm.real_rules = {
         else transposed_times(a, g)
     ),
 }
-mm.written = {"a": "{g}.dot({b}.T)", "b": "{a}.T.dot({g})"}
 times_transposed: Op = op(
     "MmBackward0",
     lambda first, second: _matmul(first, second.T),
@@ -156,7 +155,6 @@ mv.real_rules = {
         g.dot(a) if type(a) is ndarray is type(g) and a.ndim == 2 and g.itemsize > 2 else _mv_vector(g, a)
     ),
 }
-mv.written, mv.written_for_axes = {"a": "{g}[:, None] * {b}", "b": "{g}.dot({a})"}, 1
 vm: Op = op(
     "SqueezeBackward4",  # a vector times a matrix: to torch, a product of matrices with a dim put in and taken out
     _matmul,
@@ -313,8 +311,6 @@ def _as_torch_shows_it(node: Any) -> None:
 linear_layer.rebuild = linear_map.rebuild = _as_torch_shows_it
 linear_layer.side_by_side = linear_map.side_by_side = True
 linear_layer.divisible = linear_map.divisible = LARGE_FACTOR
-linear_layer.written = linear_map.written = {"x": "{g}.dot({weight})", "weight": "{g}.T.dot({x})"}
-linear_layer.written_for_axes = linear_map.written_for_axes = 2
 
 # --- contraction of two arrays over labelled axes ---
 

@@ -28,13 +28,11 @@ _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 
 add: Op = linear("AddBackward0", ordered(operator.add), a=passed_on, b=passed_on, batch=ELEMENTWISE)
 subtract: Op = linear("SubBackward0", ordered(operator.sub), a=passed_on, b=lambda g: -g, batch=ELEMENTWISE)
-subtract.written = {"b": "-{g}"}
 reverse_subtract: Op = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=passed_on, batch=ELEMENTWISE)
 reverse_subtract_tensors: Op = linear(
     "RsubBackward0", ordered(lambda a, b: b - a, (1, 0)), a=lambda g: -g, b=passed_on, batch=ELEMENTWISE
 )
 reverse_subtract.unseen = (1,)  # a number
-reverse_subtract.written = reverse_subtract_tensors.written = {"a": "-{g}"}
 
 
 @ordered
@@ -64,13 +62,11 @@ reverse_subtract_scaled: Op = linear(
 )
 multiply: Op = elementwise("MulBackward0", operator.mul, a=lambda b: b, b=lambda a: a)
 multiply.real_rules = {"a": operator.mul, "b": operator.mul}  # the hottest rule there is
-multiply.written = {"a": "{g} * {b}", "b": "{g} * {a}"}
 # x * x: both operands are one tensor, which gets the sum of both gradients at once
 multiply_itself: Op = op(
     "MulBackward0", operator.mul, kind="elementwise_pull", a=lambda g, b, a: g * conjugate(b + a), b=None
 )
 multiply_itself.real_rules = {"a": lambda g, b, a: g * (b + a)}
-multiply_itself.written = {"a": "{g} * ({b} + {a})"}
 multiply_itself.unseen, multiply_itself.differentiable_inputs = (), -1  # an edge for each operand
 
 
@@ -87,7 +83,6 @@ divide: Op = op(
     a=lambda g, b: g / conjugate(b),
     b=lambda g, a, b: -g * conjugate((a / b) / b),
 )
-divide.written = {"a": "{g} / {b}", "b": "-{g} * (({a} / {b}) / {b})"}
 
 
 def _in_single(operation: Any) -> Any:
@@ -103,7 +98,6 @@ divide_by: Op = op(
 )
 negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g, batch=ELEMENTWISE)
 negative.cut_from(LARGE)
-negative.written = {"x": "-{g}"}
 reciprocal: Op = elementwise("ReciprocalBackward0", lambda x: 1 / x, x=lambda out: -out * out)
 identity: Op = linear("AliasBackward0", lambda x: x, view=True, x=lambda g: g, batch=ELEMENTWISE)
 
@@ -194,7 +188,6 @@ def _power_base_partial(out: Any, x: Any, base: Any) -> Any:
 
 square: Op = elementwise("PowBackward0", lambda x: x * x, x=lambda x: _scalar_power_partial(x, 2))
 square.real_rules = {"x": lambda g, x: g * (x + x) if type(x) is np.ndarray else g * _scalar_power_partial(x, 2)}
-square.written = {"x": "{g} * ({x} + {x})"}
 square.shown_constants = {"exponent": 2}
 sqrt: Op = elementwise("SqrtBackward0", np.sqrt, x=lambda out: 0.5 / out)
 
@@ -212,7 +205,6 @@ exp2: Op = elementwise("Exp2Backward0", np.exp2, x=lambda out: out * math.log(2)
 expm1: Op = elementwise("Expm1Backward0", np.expm1, x=lambda out: out + 1)
 log: Op = elementwise("LogBackward0", np.log, x=lambda x: 1 / x)
 exp.real_rules, log.real_rules = {"x": operator.mul}, {"x": operator.truediv}
-exp.written, log.written = {"x": "{g} * {out}"}, {"x": "{g} / {x}"}
 log2: Op = elementwise("Log2Backward0", np.log2, x=lambda x: 1 / (x * math.log(2)))
 log10: Op = elementwise("Log10Backward0", np.log10, x=lambda x: 1 / (x * math.log(10)))
 log2.real_rules = {"x": lambda g, x: g / (x * math.log(2))}
@@ -270,7 +262,6 @@ def _pull_of(node_name: str, forward: Any, bend: Any) -> Op:
 
 tanh_pull: Op = _pull_of("TanhBackwardBackward0", lambda g, out: g * (1 - out * out), bend=lambda out: -2 * out)
 tanh.real_rules = {"x": _tanh_pull}
-tanh.written = {"x": "multiply({g}, subtract(one_{dtype}, (t := {out} * {out}), t), t)"}
 asinh: Op = elementwise("AsinhBackward0", np.arcsinh, x=lambda x: 1 / np.sqrt(x * x + 1))
 acosh: Op = elementwise(
     "AcoshBackward0",
@@ -312,7 +303,6 @@ sigmoid_pull: Op = _pull_of(
     "SigmoidBackwardBackward0", lambda g, out: g * (out * (1 - out)), bend=lambda out: 1 - 2 * out
 )
 sigmoid.real_rules = {"x": _sigmoid_pull}
-sigmoid.written = {"x": "multiply({g}, multiply((t := subtract(one_{dtype}, {out})), {out}, t), t)"}
 
 # --- signs, rounding: derivative zero almost everywhere ---
 
@@ -499,7 +489,6 @@ def _relu_pullback(g: Any, out: Any) -> Any:
 _rectified_pull = straight("ThresholdBackwardBackward0", lambda g, out: drop(out <= zero_of(out), g))
 relu: Op = op("ReluBackward0", _relu, kind="elementwise_pull", x=_relu_pullback)
 relu.cut_from(0)  # its kernels see to large arrays themselves
-relu.written = {"x": "where({out} <= zero_{dtype}, zero_{dtype}, {g})"}
 maximum: Op = op(
     "MaximumBackward0",
     np.maximum,

@@ -141,7 +141,6 @@ def _all_of_each(reduction: Op) -> Layout:
 
 
 sum_all: Op = linear("SumBackward0", _sum_all, x=spread_all, batch=_all_of_each(sum_axes))
-sum_all.written = {"x": "(t := empty({x_shape}, {dtype})).fill({g}) or t"}
 
 
 def count_of(shape: tuple[Any, ...], axis: tuple[Any, ...]) -> int:
@@ -171,7 +170,6 @@ mean_all: Op = linear(
     "MeanBackward0", _mean_all, x=lambda g, x_shape: spread_all(g / max(math.prod(x_shape), 1), x_shape),
     batch=_all_of_each(mean_axes),
 )  # fmt: skip
-mean_all.written = {"x": "(t := empty({x_shape}, {dtype})).fill({g} / {size}) or t"}
 
 # --- softmax ---
 

@@ -28,8 +28,10 @@ _BERNOULLI = (
 def _numbers(value: Any) -> Any:
     """The plain array inside a tensor or a batch."""
     while not isinstance(value, (np.ndarray, np.generic)):
+        if hasattr(value, "elements"):  # a spelled array
+            return value.elements()
         inside = getattr(value, "_array", None)
-        value = getattr(value, "array", None) if inside is None else inside
+        value = value.array if inside is None else inside
     return value
 
 

@@ -219,7 +219,7 @@ def test_text_tells_the_founding_story():
     y = x * x
     text = str(y.explain(pullback.tensor([1.0, 0.5])))
     for line in (
-        "y = [4, 9]   (2 elements)", "  seed [1, 0.5]   weights given as gradient=", "     ∂/∂a: 2 · g · a   → x: [4, 3]",
+        "y = [4, 9]   (2 elements)", "  seed [1, 0.5]   weights given as gradient=", "     ∂/∂a: g * (x + x)   → x: [4, 3]",
         "  x   (2 elements)   gradient [4, 3]", "      y[0]: 1 × [4, 0] = [4, 0]", "      y[1]: 0.5 × [0, 6] = [0, 3]",
     ):  # fmt: skip
         assert line in text.splitlines()
@@ -229,7 +229,7 @@ def test_rich_shows_the_same(capsys):
     explanation = explanation_of("[bold]name")
     explanation.show()
     shown = capsys.readouterr().out
-    assert "[bold]name" in shown and "2 · g · a" in shown
+    assert "[bold]name" in shown and "g * (" in shown
     rich = pytest.importorskip("rich.console")
     console = rich.Console(width=120, file=io.StringIO(), record=True)
     console.print(explanation_of("[red]x"))

@@ -177,7 +177,7 @@ _RECURRENCES: dict[str, tuple[float, float, Callable[[int], tuple[float, float, 
 
 
 @quiet
-def polynomial_slope(x: np.ndarray, n: np.ndarray, kind: str, times: int) -> np.ndarray:
+def recurrence_slope(x: np.ndarray, n: np.ndarray, kind: str, times: int) -> np.ndarray:
     """The derivative of order `times` by x: the recurrence, differentiated, is one of all orders up to that."""
     wide, orders = np.broadcast_arrays(np.asarray(x).astype(np.float64), _orders(np.asarray(n)))
     slope, start, step = _RECURRENCES[kind]

@@ -28,7 +28,7 @@ from pullback.kernels.polynomials import (
     hermite_polynomial_he,
     laguerre_polynomial_l,
     legendre_polynomial_p,
-    polynomial_slope,
+    recurrence_slope,
     shifted_chebyshev_polynomial_t,
     shifted_chebyshev_polynomial_u,
     shifted_chebyshev_polynomial_v,
@@ -40,7 +40,7 @@ __all__ = [
     "chebyshev_polynomial_v", "chebyshev_polynomial_w", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "gammainc",
     "gammaincc", "hermite_polynomial_h", "hermite_polynomial_he", "i0", "i0e", "i1", "i1e", "k0", "k0e", "k1", "k1e",
     "laguerre_polynomial_l", "legendre_polynomial_p", "lgamma", "log_ndtr", "log_sigmoid", "logit", "multigammaln",
-    "ndtr", "ndtri", "polygamma", "polynomial_slope", "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u",
+    "ndtr", "ndtri", "polygamma", "recurrence_slope", "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u",
     "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w", "sinc", "softplus", "spherical_bessel_j0",
     "trigamma", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip

@@ -251,18 +251,18 @@ def _polynomial(node_name: str, kernel: Any, derivative: Any) -> Op:
     return op(node_name, kernel, kind="elementwise_pull", x=lambda g, x, n: g * derivative(x, np.maximum(n, 0)), n=None)
 
 
-polynomial_slope: Op = op(
+recurrence_slope: Op = op(
     "ChebyshevPolynomialUBackward0",
-    kernels.polynomial_slope,
+    kernels.recurrence_slope,
     kind="elementwise_pull",
-    x=lambda g, x, n, kind, times: g * polynomial_slope(x, n, kind=kind, times=times + 1),
+    x=lambda g, x, n, kind, times: g * recurrence_slope(x, n, kind=kind, times=times + 1),
     n=None,
 )
 
 
 def _by_recurrence(node_name: str, kernel: Any, kind: str) -> Op:
     """Formulas in the polynomials themselves divide by what is 0 where the domain ends."""
-    return _polynomial(node_name, kernel, lambda x, n: polynomial_slope(x, n, kind=kind, times=1))
+    return _polynomial(node_name, kernel, lambda x, n: recurrence_slope(x, n, kind=kind, times=1))
 
 
 def _lower(n: Any) -> Any:

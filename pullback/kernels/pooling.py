@@ -291,6 +291,7 @@ def adaptive_max_pool(x: np.ndarray, *, output: Ints) -> tuple[np.ndarray, np.nd
     spatial = x.shape[x.ndim - axes :]
     lead = x.shape[: x.ndim - axes]
     values, found = x.reshape(math.prod(lead), *spatial), None
+    np.empty((*lead, *output), np.intp)  # first: there may be no room for it
     step = 1
     for axis in range(axes, 0, -1):
         bounds = adaptive_bounds(spatial[axis - 1], output[axis - 1])

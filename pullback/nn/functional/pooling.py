@@ -363,9 +363,10 @@ def _check_adaptive(input: Tensor, output: tuple, first: int, function: str) -> 
                 f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                 f"{list(input.shape)} with dimension {d} being empty"
             )
-    if max(output) >= SMALLEST_TOO_LARGE // 2:
+    whole = [*sizes[: -len(output)], *output]
+    if math.prod(map(abs, whole)) >= SMALLEST_TOO_LARGE // 16:  # bytes of places, of which there are as many as values
         in_64_bits(max(output), function, "output_size")
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={[*sizes[: -len(output)], *output]}")
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={whole}")
     if min(output) < 0:
         raise RuntimeError(
             f"{function}: elements of output_size must be greater than or equal to 0 but received {list(output)}"

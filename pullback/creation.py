@@ -98,7 +98,14 @@ def tensor(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
         )
+    elif type(data) is not list and hasattr(data, "untyped"):
+        return finish(_of_storage(data, dtype), requires_grad, device)
     return finish(array_from(data, dtype), requires_grad, device)
+
+
+def _of_storage(storage: Any, dtype: Any) -> np.ndarray:
+    """The memory of a storage, not a copy: its own elements, or the bytes of an untyped one as elements of any dtype."""
+    return storage.as_array(getattr(storage, "dtype", dtypes.uint8) if dtype is None else as_dtype(dtype))
 
 
 def as_tensor(data: Any, dtype: dtype_type | None = None, device: Any = None) -> Tensor:
@@ -112,7 +119,7 @@ def as_tensor(data: Any, dtype: dtype_type | None = None, device: Any = None) ->
 
         result = from_numpy(data)
         return result if dtype is None else result.to(dtype)
-    if hasattr(data, "__dlpack__"):
+    if hasattr(data, "__dlpack__") and not hasattr(data, "untyped"):
         from .interop import from_dlpack
 
         result = from_dlpack(data)
@@ -156,7 +163,7 @@ def asarray(
 def _sharing(obj: Any, dtype: Any) -> Tensor | None:
     """A tensor in the memory of `obj`, if that has memory of a kind we know."""
     if isinstance(obj, (Tensor, np.ndarray)) or not isinstance(obj, np.generic) and hasattr(obj, "__dlpack__"):
-        return as_tensor(obj)
+        return as_tensor(obj, dtype if hasattr(obj, "untyped") else None)
     if isinstance(obj, (list, tuple, np.generic, int, float, complex)):
         return None
     if type(obj).__name__ == "PyCapsule":
@@ -193,7 +200,7 @@ def legacy_tensor(cls: type[Any], *args: Any, **kwargs: Any) -> Tensor:
     elif len(args) == 1 and isinstance(args[0], Tensor):
         return args[0].as_subclass(cls)
     elif len(args) == 1 and hasattr(args[0], "untyped"):  # a storage: its memory, not a copy
-        array = args[0].as_array(wanted)
+        array = _of_storage(args[0], wanted)
     elif len(args) == 1:
         if isinstance(args[0], (float, str)) or args[0] is None:
             raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")

@@ -137,7 +137,7 @@ def view_dtype(x: Tensor, dtype: dtype_type) -> Tensor:
         if want > have:
             _check_wider(x, dtype, want // have)
     out = array.view(wanted)
-    if have != want:  # rows stay where they are; NumPy says otherwise of rows that are alone or hold nothing
+    if have != want and not out.size:  # rows stay where they are, which NumPy does not say of rows that hold nothing
         out = as_strided(out, out.shape, (*[step * have for step in x.stride()[:-1]], want))
     result = wrap(out)
     result._storage = storage_of(x)

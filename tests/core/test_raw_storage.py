@@ -251,3 +251,29 @@ def test_a_batch_is_put_together_in_memory_that_workers_share():
     assert isinstance(made.untyped()._new_shared(3), pullback.UntypedStorage)
     with pytest.raises(NotImplementedError, match="CPU"):
         pullback.UntypedStorage._new_shared(8, device="meta")
+
+
+OF_STORAGES = (
+    """
+t.tensor(u, dtype=t.float32); t.tensor(u, dtype=t.int16); t.tensor(u, dtype=t.float64); t.tensor(s); t.as_tensor(s)
+t.as_tensor(u, dtype=t.float32); t.asarray(u, dtype=t.float32); t.tensor(s, dtype=t.float32); t.tensor(s, dtype=t.float64)
+t.as_tensor(s, dtype=t.int32); t.FloatTensor(s); t.DoubleTensor(s); t.tensor([s, s]); t.tensor(u[4:], dtype=t.int32)
+t.tensor(u, dtype=t.float32, requires_grad=True).sum()
+""".replace("\n", "; ")
+    .strip("; ")
+    .split("; ")
+)
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("call", OF_STORAGES)
+def test_tensors_of_storages_read_the_bytes(call):
+    def answer(library):
+        x = library.tensor([1.0, 2.0, 3.0])
+        try:
+            made = eval(call, {"t": library, "s": x.storage(), "u": x.untyped_storage()})
+        except RuntimeError as error:
+            return str(error)[:30]
+        return str(made.dtype), made.tolist(), made.data_ptr() == x.data_ptr()
+
+    assert answer(pullback) == answer(torch)

@@ -225,6 +225,8 @@ def termed(value: Any) -> Any:
         if id(value) in _names.get({}):
             return _names.get()[id(value)]
         return (list if kind is list else tuple)(map(termed, value))
+    if kind is dict:
+        return {name: termed(entry) for name, entry in value.items()}
     if kind is slice:
         return slice(*map(termed, (value.start, value.stop, value.step)))
     if isinstance(value, Op):
@@ -340,8 +342,8 @@ def shown_names(own: list[str], arrays: Any, called: dict[str, str], cotangent: 
 
     def shown(name: str) -> str:
         user = called.get(name, name)
-        is_free = user.isidentifier() and user != cotangent and not hasattr(np, user) and user not in operations()
-        return user if is_free and not keyword.iskeyword(user) else name
+        is_taken = user in (cotangent, "ops", "dict", "slice") or hasattr(np, user) or user in operations()
+        return name if is_taken or keyword.iskeyword(user) or not user.isidentifier() else user
 
     users = [shown(name) for name in own]
     values: dict[str, int] = {}

@@ -75,6 +75,8 @@ def terms_in(value: Any) -> Iterator[Term]:
     elif type(value) in (tuple, list):
         for item in value:
             yield from terms_in(item)
+    elif type(value) is dict:
+        yield from terms_in(list(value.values()))
     elif type(value) is slice:
         yield from terms_in((value.start, value.stop, value.step))
 
@@ -176,6 +178,8 @@ class _Printer:
         if type(value) in (tuple, list):
             inside = ", ".join([self.operand(part)[0] for part in value])
             return f"[{inside}]" if type(value) is list else f"({inside}{',' if len(value) == 1 else ''})", ATOM
+        if type(value) is dict:
+            return f"{{{', '.join([f'{name!r}: {self.operand(entry)[0]}' for name, entry in value.items()])}}}", ATOM
         if type(value) is slice:
             ends = (value.start, value.stop, value.step)
             shown = (None,) if ends == (None, None, None) else ends

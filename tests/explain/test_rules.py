@@ -68,6 +68,13 @@ def test_what_is_shown_computes_what_was_sent(name, complex_, double):
     assert not check(function(*inputs(name, shapes, domain, complex_)))
 
 
+def written_through_views(x, row, number):
+    base = x * 1
+    base[1:, [0, 2]] = row[:2]
+    base.T[None, 2].mul_(number)
+    return base
+
+
 LABELS = pullback.tensor([0, 2, 1])
 PARAMETERS = {  # each changes the rule
     "addmm": lambda x, y, z: pullback.addmm(x, y, z, beta=3, alpha=2),
@@ -127,6 +134,8 @@ PARAMETERS = {  # each changes the rule
     "sum of an axis": lambda x, y, z: x.sum(0).mean(),
     "clamped": lambda x, y, z: x.clamp(y.detach(), z.detach() + 1),
     "turned or not": lambda x, y, z: x.permute(0, 1) * y.permute(1, 0) + z.transpose(1, 1) + x.mT,
+    "written": lambda x, y, z: x.clone().index_put_((pullback.tensor([2, 0]),), y[0]).select(0, 1).mul_(z[0]),
+    "written through views": lambda x, y, z: written_through_views(x, y[0], z[0, 0]),
     "selected": lambda x, y, z: x[1, ::2] * y[:, None, 0].sum(),
 }
 
@@ -190,6 +199,8 @@ def test_no_name_stands_for_two_things():
     assert rules_of((g * b).explain(ones)) == ["g * b", "g * a"]
     assert rules_of((exp * b).explain(ones)) == ["g * b", "g * a"]  # a function of NumPy's
     assert rules_of((b * a).explain(ones)) == ["g * a", "g * b"]  # as the user calls them
+    ops = exp.sigmoid()
+    assert rules_of(ops.explain(ones)) == ["g * (out * (1 - out))"]  # where operations are found
     assert rules_of((pair * b).explain(ones)) == ["g * a"]  # the constant is `a` in the rule, the variable is not in it
     assert rules_of((b / pair).explain(ones)) == ["g / b"]
     assert rules_of((pair / b).explain(ones))[0] == "-g * (a / b / b)"

@@ -12,6 +12,7 @@ from ..autograd.tape import apply, apply_unary, wrap
 from ..autograd.views import as_own
 from ..ops import rearranging as ops
 from ..ops import scatter
+from ..ops.casting import clone_contiguous
 from ..tensor import Tensor
 from . import shape
 from .operands import need_int, need_room, sizes_of, wrap_dim, wrap_dims
@@ -162,6 +163,12 @@ def repeat_interleave(
             )
     else:
         counts = np.asarray(repeats)
+        if counts.ndim == 0 and counts >= 0 and output_size in (None, size * repeats):
+            _check_room(float(size) * repeats, "so many")
+            sizes = input._array.shape
+            wide = shape.expand(shape.unsqueeze(input, axis + 1), (*sizes[: axis + 1], repeats, *sizes[axis + 1 :]))
+            wide = apply(clone_contiguous, (wide,))
+            return shape.reshape(wide, (*sizes[:axis], size * repeats, *sizes[axis + 1 :]))
     if counts.size and counts.min() < 0:
         raise RuntimeError("Repeats must be non-negative")
     counts = np.broadcast_to(counts, (size,))

@@ -17,6 +17,7 @@ from ..autograd.op import Op, linear, op
 from ..constants import FLOAT32, FLOAT64, ones
 from ..kernels.like import largest
 from ..kernels.products import RUN, total
+from .fusing import keep
 from .layouts import ALL_ALONG, Layout, along
 from .shape import _expand, expand, reshape
 from .striding import in_order
@@ -259,8 +260,9 @@ def _extreme_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> A
 
 
 def _whole_extreme_pullback(g: Any, x: Any, out: Any, axis: tuple) -> Any:
-    """If the result is NaN, shared among all that are."""
-    return _shared(g, (x == out) | (np.isnan(x) & np.isnan(out)), axis)
+    """If the result is NaN, shared among all that are. Others get 0, whatever the cotangent."""
+    winners = (x == out) | (np.isnan(x) & np.isnan(out))
+    return keep(winners, _shared(g, winners, axis))
 
 
 _largest: Any = np.maximum.reduce

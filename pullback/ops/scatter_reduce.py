@@ -13,7 +13,6 @@ import numpy as np
 from ..autograd.op import Op, op
 from ..kernels.groups import accumulate
 from ..tensor import Tensor
-from .fusing import keep
 from .layouts import SAME, SCATTERED
 from .scatter import all_places, gather, scatter_zero, spread, whole_slices
 
@@ -101,13 +100,12 @@ def _extreme_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int) -> 
     theirs = src == gather(out, index, axis=axis)
     tied = tie_count(g, mine, theirs, index, axis=axis)
     share = g / tied
-    return keep(mine, share), keep(theirs, gather(share, index, axis=axis))
+    return mine * share, theirs * gather(share, index, axis=axis)  # NaN where nothing equals a result, which is NaN
 
 
 def _tie_count(x: Any, mine: Any, theirs: Any, index: Any, axis: int) -> Any:
-    """How many elements share the cotangent of each place, in the dtype of x and at least 1."""
-    ties = spread(theirs.astype(x.dtype), index, shape=x.shape, axis=axis) + mine.astype(x.dtype)
-    return np.maximum(ties, 1)
+    """How many elements share the cotangent of each place, in the dtype of x. None where the result is NaN."""
+    return spread(theirs.astype(x.dtype), index, shape=x.shape, axis=axis) + mine.astype(x.dtype)
 
 
 tie_count: Op = op("ScatterReduceBackward0", _tie_count, x=None, mine=None, theirs=None, index=None, batch=SCATTERED)

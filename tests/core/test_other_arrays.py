@@ -21,7 +21,7 @@ NOT_YET = {
     "masked_fill", "masked_select", "matrix_exp", "max", "max_pool2d", "median", "mvlgamma", "nll",
     "nn.functional.gelu", "nn.functional.logsigmoid", "nn.functional.mish", "nn.functional.silu",
     "nn.functional.softplus", "pad", "pinv", "polar", "polygamma", "prod", "prod all", "qr", "quantile", "renorm",
-    "repeat_interleave", "rms_norm", "scalar pow", "scatter prod", "scatter_add", "sinc", "slogdet", "soft_margin",
+    "rms_norm", "scalar pow", "scatter prod", "scatter_add", "sinc", "slogdet", "soft_margin",
     "solve", "sort", "special.bessel_j0", "special.bessel_j1", "special.bessel_y0", "special.bessel_y1",
     "special.entr", "special.erfcx", "special.i0e", "special.i1", "special.i1e", "special.log_ndtr",
     "special.modified_bessel_k0", "special.modified_bessel_k1", "special.ndtr", "special.ndtri", "split", "svdvals",

@@ -259,3 +259,41 @@ def test_the_laplacian_of_a_network_with_kinks_is_zero():
     hessians = pullback.func.vmap(pullback.func.hessian(of_one))(x.detach())
     assert hessians.tolist() == [[[0.0, 0.0]] * 2] * 5
     assert pullback.func.vmap(pullback.func.grad(of_one))(x.detach()).tolist() == first.tolist()
+
+
+NAN, INF = float("nan"), float("inf")
+LARGEST = """
+x.max()
+x.min()
+x.max(0)[0]
+x.amax()
+x.amin(0)
+t.zeros(2).scatter_reduce(0, i, x, "amax")
+t.zeros(2).scatter_reduce(0, i, x, "amin", include_self=False)
+t.zeros(2).index_reduce(0, i, x, "amax")
+x.scatter_reduce(0, i, t.ones(3), "amin")
+x.scatter_reduce(0, i, t.tensor([float("nan"), 1.0, 1.0]), "amax")
+"""
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("weight", [1.0, 0.0, NAN, INF])
+@pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], [2.0, 2.0, -1.0], [1.0, NAN, 3.0]])
+@pytest.mark.parametrize("row", LARGEST.strip().splitlines())
+def test_slopes_of_extremes_where_values_or_cotangents_are_no_numbers(row, values, weight):
+    found = []
+    for library in (torch, pullback):
+        x = library.tensor(values, requires_grad=True)
+        out = eval(row, {"t": library, "x": x, "i": library.tensor([0, 0, 1])})
+        found.append(library.autograd.grad(out, x, library.full_like(out, weight))[0].numpy())
+    np.testing.assert_array_equal(found[1], found[0])
+
+
+def test_repeated_elements_keep_nothing_for_backward():
+    for repeats in (2, 0, 1):
+        for dim in (None, 0, -1):
+            x = pullback.tensor([[1.0, 2.0]], requires_grad=True)
+            out = x.repeat_interleave(repeats, dim)
+            for _ in range(2):
+                out.backward(pullback.ones_like(out))
+            assert x.grad.tolist() == [[2.0 * repeats] * 2]

@@ -19,8 +19,8 @@ from .from_data import all_floats_between, array_from
 from .functional.operands import sizes_of
 from .functional.refusals import blamed, must_be_tensor
 from .functional.registry import FUNCTIONS, METHODS, write_out
-from .kernels.order import dense_order
-from .layout import is_in_order, require_strided
+from .kernels.order import dense_order, empty_in, in_dims
+from .layout import dims_of, require_strided
 from .notices import warn_user
 from .size import Size
 from .tensor import Tensor, wrap
@@ -305,7 +305,10 @@ def empty(
     names: Any = None,
 ) -> Tensor:
     """A tensor whose elements are whatever was in memory, to be filled: `empty(2, 3)`."""
-    return _made(np.empty, args, size, dtype, requires_grad, device, layout, out)
+    made = _made(np.empty, args, size, dtype, requires_grad, device, layout, out)
+    if memory_format is not None and type(made._array) is np.ndarray and out is None:
+        made._array = in_dims(made._array, dims_of(memory_format, made._array.ndim) or range(made._array.ndim))
+    return made
 
 
 def full(
@@ -360,12 +363,11 @@ def _like(function: Any, input: Tensor, dtype: Any, requires_grad: bool, device:
     array = input._array
     wanted = array.dtype if dtype is None else as_dtype(dtype)._numpy
     if isinstance(array, (np.ndarray, np.generic)):
-        if is_in_order(memory_format):
-            array = np.empty(array.shape, wanted)
-        if not array.flags.c_contiguous and 0 in array.strides:  # NumPy would put what was expanded innermost
-            order = dense_order(array)
-            array = np.empty([array.shape[axis] for axis in order], wanted)
-            array = array.transpose([order.index(axis) for axis in range(array.ndim)])
+        order = dims_of(memory_format, array.ndim)
+        if order is None and not array.flags.c_contiguous and 0 in array.strides:
+            order = dense_order(array)  # NumPy would put what was expanded innermost
+        if order is not None:
+            array = empty_in(array.shape, order, wanted)
         return finish(function(array, wanted), requires_grad, device)
     fresh = finish(function(np.empty(array.shape, wanted)), requires_grad, device or input.device)
     return fresh if input.is_meta else beside(input, fresh)

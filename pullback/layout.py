@@ -1,8 +1,7 @@
 """Memory layouts and memory formats: names that programs pass around.
 
 Tensors are strided, but for the COO and CSR tensors of `sparse`; functions that make tensors make strided ones.
-`channels_last` is accepted where torch accepts it as a hint (`to`, `contiguous`, `clone`) and changes nothing a program
-can compute with.
+A memory format is the order in which the dims of a tensor lie in memory: `dims_of` says which.
 """
 
 from __future__ import annotations
@@ -53,9 +52,21 @@ channels_last: memory_format = memory_format("channels_last")
 channels_last_3d: memory_format = memory_format("channels_last_3d")
 
 
-def is_in_order(wish: Any) -> bool:
-    """Whether a memory format asks for dims to lie in their own order: all but `preserve_format` do, for us."""
-    return wish is not None and wish is not preserve_format
+def dims_of(wish: Any, ndim: int) -> tuple[int, ...] | None:
+    """The dims, outermost first, in the order that a memory format asks for; None where that of a tensor is to be kept."""
+    if wish is None or wish is preserve_format:
+        return None
+    if wish is contiguous_format:
+        return tuple(range(ndim))
+    rank = {channels_last: 4, channels_last_3d: 5}.get(wish)
+    if rank is None:
+        raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(wish).__name__}")
+    if ndim != rank:
+        raise RuntimeError(
+            f"required rank {rank} tensor to use {str(wish).removeprefix('torch.')} format: this one has {ndim} dims. "
+            "torch.contiguous_format is for any number of them."
+        )
+    return (0, *range(2, ndim), 1)
 
 
 def require_strided(value: Any) -> None:

@@ -18,6 +18,8 @@ from .dtypes import ALL_DTYPES, default_dtype, from_numpy_dtype, get_default_dty
 from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape, writing
 from .functional.operands import wrap_dim
 from .functional.registry import IN_PLACE, METHODS, load, on_load
+from .kernels.order import lies_in
+from .layout import channels_last, contiguous_format, preserve_format
 from .notices import warn_history_lost, warn_user
 from .ops import casting, pointwise
 from .ops.striding import address, copied_memory, owner_of, plain_strides
@@ -117,8 +119,13 @@ def storage_offset(self: Tensor) -> int:
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Whether the elements lie in memory in order."""
+    """Whether the elements lie in memory in order: that of the dims, or the one of a memory format."""
     array = self._array
+    if memory_format is not None and memory_format is not contiguous_format and type(array) is np.ndarray:
+        if memory_format is preserve_format:
+            raise RuntimeError("preserve memory format is unsupported by the is_contiguous operator")
+        fits = array.ndim == (4 if memory_format is channels_last else 5)
+        return fits and lies_in(array, (0, *range(2, array.ndim), 1))
     return isinstance(array, np.generic) or bool(array.flags.c_contiguous)
 
 

@@ -470,7 +470,7 @@ class Tensor:
     def is_coalesced(self) -> _bool: """Whether no place of a sparse tensor occurs twice; False for a dense one."""
     def is_complex(self) -> _bool: """Whether the elements are complex numbers."""
     def is_conj(self) -> _bool: """False: conjugation is done at once."""
-    def is_contiguous(self, memory_format: Any = ...) -> _bool: """Whether the elements lie in memory in order."""
+    def is_contiguous(self, memory_format: Any = ...) -> _bool: """Whether the elements lie in memory in order: that of the dims, or the one of a memory format."""
     @property
     def is_cpu(self) -> _bool: """True: every tensor lives in main memory."""
     @property

@@ -13,7 +13,8 @@ from ..device import cpu, meta, place_of
 from ..device import device as device_type
 from ..dtypes import ALIASES, FLOAT, INTEGER, LARGEST_HALF, as_dtype, bfloat16, int8, number_in, uint8
 from ..dtypes import dtype as dtype_type
-from ..layout import is_in_order
+from ..kernels.order import has_channels_last, lies_in
+from ..layout import dims_of
 from ..notices import warn_user
 from ..ops import casting as ops
 from ..ops import pointwise
@@ -28,7 +29,15 @@ from .writing import plain_operands
 @public()
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own memory; gradients flow through it."""
-    return apply_unary(ops.clone_contiguous if is_in_order(memory_format) else ops.clone, input)
+    order = dims_of(memory_format, input._array.ndim)
+    return apply_unary(ops.clone, input) if order is None else _cloned_in(input, order)
+
+
+def _cloned_in(input: Tensor, order: tuple[int, ...]) -> Tensor:
+    """A copy whose dims lie in an order."""
+    if order == tuple(range(len(order))) or type(input._array) is not np.ndarray:
+        return apply_unary(ops.clone_contiguous, input)
+    return apply_unary(ops.clone_in, input, {"order": order})
 
 
 def to_dtype(x: Tensor, dtype: dtype_type, copy: bool = False) -> Tensor:
@@ -50,9 +59,12 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if kind is device_type and args[0] is cpu or kind is str and args[0] == "cpu":
             return input
     device, dtype, _, copy, memory_format = wanted_by(args, kwargs)
-    if is_in_order(memory_format):
+    order = dims_of(memory_format, input._array.ndim)
+    if order is not None:
         result = to(input, device, dtype, copy=copy)
-        return result if result is input else result.contiguous()
+        if result is not input:
+            return contiguous(result, memory_format)
+        return input if _has_dims_in(input._array, order) else _cloned_in(input, order)
     if place_of(device) is meta:
         from ..meta import outlined
 
@@ -94,7 +106,7 @@ def _at_place(
 
 def _cast_method(name: str, dtype: dtype_type) -> Any:
     def method(input: Tensor, memory_format: Any = None) -> Tensor:
-        return to_dtype(input, dtype)
+        return to_dtype(input, dtype) if memory_format is None else to(input, dtype, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"The tensor as {dtype!r}."
@@ -124,9 +136,22 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """Itself if its elements lie in order in memory, else a copy that does."""
     array = input._array
+    if memory_format is not None and (order := dims_of(memory_format, array.ndim)) is not None:
+        lies = array.flags.c_contiguous if type(array) is not np.ndarray else lies_in(array, order)
+        return input if lies else _cloned_in(input, order)
+    if memory_format is not None:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator: there is nothing to do")
     if isinstance(array, np.generic) or array.flags.c_contiguous:
         return input
     return apply_unary(ops.clone_contiguous, input)
+
+
+def _has_dims_in(array: Any, order: tuple[int, ...]) -> bool:
+    """Whether torch sees an array's dims in an order, with gaps or without, so that `to` has nothing to do."""
+    if type(array) is not np.ndarray:
+        return True
+    last = array.ndim in (4, 5) and has_channels_last(array)
+    return last == (order != tuple(range(array.ndim)))
 
 
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:

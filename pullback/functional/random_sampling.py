@@ -22,9 +22,9 @@ from ..autograd.writes import bump, check_no_overlap, check_writable, in_place
 from ..creation import _checked as checked_sizes
 from ..creation import finish
 from ..dtypes import as_dtype, default_dtype, int64
-from ..kernels.order import dense_order, ordered
+from ..kernels.order import dense_order, empty_in, ordered
 from ..kernels.random import discrete, streams
-from ..layout import is_in_order
+from ..layout import dims_of
 from ..ops.pointwise import flat
 from ..storage import storage_of
 from ..tensor import Tensor
@@ -189,8 +189,9 @@ def _like(
 ) -> Tensor:
     array = input._array
     kind = array.dtype if dtype is None else as_dtype(dtype)._numpy
-    if is_in_order(memory_format) and type(array) is np.ndarray:
-        array = np.empty(array.shape, kind)
+    order = dims_of(memory_format, array.ndim)
+    if order is not None and type(array) is np.ndarray:
+        array = empty_in(array.shape, order, kind)
     return _finish(
         _in_memory_order(array, kind, draw, _from(generator), *args, fresh=True),
         requires_grad,

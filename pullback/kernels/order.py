@@ -63,12 +63,26 @@ def in_dims(values: Any, order: Sequence[int]) -> Any:
     return np.ascontiguousarray(values.transpose(order)).transpose(inverse(order))
 
 
+def lies_in(array: Any, order: Sequence[int]) -> bool:
+    """Whether the dims of an array lie in memory in an order, outermost first, without gaps."""
+    return bool(array.transpose(order).flags.c_contiguous)
+
+
+def empty_in(shape: Sequence[int], order: Sequence[int], dtype: Any) -> Any:
+    """Memory for an array whose dims lie in an order, outermost first."""
+    return np.empty([shape[dim] for dim in order], dtype).transpose(inverse(order))
+
+
+def copied_in(array: Any, order: Sequence[int]) -> Any:
+    """A copy whose dims lie in an order, outermost first."""
+    return np.array(array.transpose(order), order="C").transpose(inverse(order))
+
+
 def empty_like(array: Any, dtype: Any = None) -> Any:
     """Memory for an array of the same shape, in the order of its dims and without gaps."""
     if array.flags.c_contiguous or 0 not in array.strides:
         return np.empty_like(array, dtype, subok=False)
-    order = dense_order(array)  # NumPy would put what is repeated innermost
-    return np.empty([array.shape[dim] for dim in order], dtype or array.dtype).transpose(inverse(order))
+    return empty_in(array.shape, dense_order(array), dtype or array.dtype)  # NumPy puts what is repeated innermost
 
 
 def converted(array: Any, dtype: Any) -> Any:

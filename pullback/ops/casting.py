@@ -8,7 +8,7 @@ import numpy as np
 
 from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, empty
-from ..kernels.order import beside, with_steps_of
+from ..kernels.order import beside, copied_in, with_steps_of
 from ..kernels.order import converted as in_its_order
 from .layouts import COPIED_INTO, LEADING, SAME
 
@@ -44,6 +44,7 @@ def _copied(target: Any, x: Any) -> Any:
 # The tape's edge casts cotangents back, so the pullback of a cast is the identity.
 cast: Op = linear("ToCopyBackward0", _cast, x=lambda g: g, batch=SAME)
 clone: Op = linear("CloneBackward0", copy, x=lambda g: g, batch=SAME)
+clone_in: Op = linear("CloneBackward0", lambda x, order: copied_in(x, order), x=lambda g: g, batch=SAME)
 clone_contiguous: Op = linear("CloneBackward0", lambda x: copy(x, "C"), x=lambda g: g, batch=SAME)
 # Torch shows the copy's target, which has no gradient, as the first of two inputs.
 copied: Op = linear("torch::autograd::CopyBackwards", _copied, target=None, x=lambda g: g, batch=SAME)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -335,6 +336,22 @@ ORDERED = {
     "clone": lambda t, x, order: x.clone(memory_format=order),
     "to": lambda t, x, order: x.to(memory_format=order),
     "to another dtype": lambda t, x, order: x.to(t.float64, memory_format=order),
+    "double": lambda t, x, order: x.double(memory_format=order),
+    "float": lambda t, x, order: x.float(memory_format=order),
+    "empty_like": lambda t, x, order: t.empty_like(x, memory_format=order).zero_(),
+}
+IMAGES = {
+    **ORDERED,
+    "empty": lambda t, x, order: t.empty(x.shape, memory_format=order).zero_(),
+    "contiguous": lambda t, x, order: x.contiguous(memory_format=order),
+    "twice": lambda t, x, order: x.contiguous(memory_format=order).contiguous(memory_format=order) + 1,
+    "and back": lambda t, x, order: x.contiguous(memory_format=order).to(memory_format=t.contiguous_format),
+    "is it so": lambda t, x, order: t.tensor(x.contiguous(memory_format=order).is_contiguous(memory_format=order)),
+    "was it so": lambda t, x, order: t.tensor(x.is_contiguous(memory_format=order)),
+    "a module": lambda t, x, order: (
+        (t.nn.Conv2d if x.dim() == 4 else t.nn.Conv3d)(3, 2, 2).to(memory_format=order).weight
+    ),
+    "a result": lambda t, x, order: x.contiguous(memory_format=order).relu().sum(2, keepdim=True),
 }
 
 
@@ -348,3 +365,30 @@ def test_the_order_in_memory_is_as_asked_for(name, order):
         result = ORDERED[name](library, turned, getattr(library, order))
         found.append((tuple(result.stride()), result.tolist()))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("order", ["channels_last", "channels_last_3d"])
+@pytest.mark.parametrize("name", IMAGES)
+def test_channels_lie_last_where_that_is_asked_for(name, order):
+    wanted = {"channels_last": (2, 3, 4, 5), "channels_last_3d": (2, 3, 4, 5, 2)}[order]
+    for dims in (wanted, wanted[1:], (*wanted, 2)):
+        found = []
+        for library in (torch, pullback):
+            library.manual_seed(0)
+            image = library.arange(float(math.prod(dims))).reshape(dims)
+            try:
+                result = IMAGES[name](library, image, getattr(library, order))
+                found.append((tuple(result.stride()), result.tolist()))
+            except RuntimeError as error:
+                found.append(str(error)[:50])
+        assert found[0] == found[1] or name == "a module" and dims != wanted
+
+
+def test_gradients_pass_a_copy_in_another_order():
+    x = pullback.rand(2, 3, 4, 5, requires_grad=True)
+    y = x.contiguous(memory_format=pullback.channels_last)
+    assert y.grad_fn.name() == "CloneBackward0" and y.contiguous(memory_format=pullback.channels_last) is y
+    (y * y).sum().backward()
+    assert pullback.equal(x.grad, 2 * x.detach())
+    rows = pullback.vmap(lambda image: image.contiguous(memory_format=pullback.channels_last) * 2)(x.detach()[None])
+    assert pullback.equal(rows[0], 2 * x.detach())

@@ -138,9 +138,6 @@ OPEN = [
     Known("strides", r"T\.kron\(", "layout of kron of integers and floats in columns"),
     Known("refused", r"T\.einsum.*expected scalar type", "einsum of mixed types over sizes of one or none"),
     Known("version, value, refused", r"pixel_(un)?shuffle", "pixel_shuffle is a view"),
-    Known(
-        "accepted", r"channels_last.*required rank 4", "contiguous(memory_format=) does not look at the number of dims"
-    ),
     Known("accepted", r"inf norm on an empty tensor", "norms without an identity accept empty tensors"),
     Known(
         "exception",

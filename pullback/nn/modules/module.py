@@ -354,8 +354,8 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move to a device and/or cast floating-point tensors: `to(device)`, `to(dtype)`, `to(device, dtype)`,
-        `to(tensor)`. Integer tensors keep their dtype."""
-        device, dtype, non_blocking, copy, _ = wanted_by(args, kwargs)
+        `to(tensor)`. Integer tensors keep their dtype; a memory format is for those of four or five dims."""
+        device, dtype, non_blocking, copy, order = wanted_by(args, kwargs)
         if copy:
             raise RuntimeError(".to() does not accept copy argument")
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
@@ -370,7 +370,8 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
 
         def convert(tensor: Any) -> Any:
             cast = dtype if tensor.is_floating_point() or tensor.is_complex() else None
-            return tensor.to(device=device, dtype=cast, non_blocking=non_blocking)
+            wish = order if tensor.dim() in (4, 5) else None
+            return tensor.to(device=device, dtype=cast, non_blocking=non_blocking, memory_format=wish)
 
         return self._apply(convert)
 

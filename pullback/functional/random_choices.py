@@ -16,7 +16,7 @@ from ..creation import into
 from ..kernels.random import discrete, rejection, streams
 from ..ops.pointwise import flat
 from ..tensor import Tensor
-from .checks import certainly
+from .checks import certainly, not_implemented_for
 from .operands import NUMBERS, as_tensor, common_shape, sizes_of
 from .random_sampling import _check_chances, _finish, _from, _kind, normal_array, replacement
 from .registry import public, refuse_gradients
@@ -52,6 +52,8 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, o
 @public(method=False)
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Poisson counts with the rates in `input`."""
+    if input._array.dtype.kind in "biuc":
+        raise not_implemented_for("poisson_cpu", input)
     if certainly(np.any(~(input._array >= 0))):  # nan is no rate either
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     stream = _from(generator)

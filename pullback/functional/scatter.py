@@ -344,7 +344,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     check_index(index, "put_", ("int64",))
     _same_dtype(input, source, "put_")
     if index._array.size != source._array.size:
-        raise RuntimeError(
+        raise IndexError(
             f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source._array.size}, index.numel() = {index._array.size}"
         )

@@ -96,6 +96,8 @@ def cov(
     `correction` (1) is subtracted from the number of observations; `fweights` says how often each was made,
     `aweights` how much it counts.
     """
+    if input._array.dtype.kind == "b":
+        raise RuntimeError("cov(): bool dtype is not supported for input. Convert it first: x.float().")
     if input._array.ndim > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} "
@@ -179,14 +181,14 @@ def check_identity(x: Tensor, axis: tuple, order: float, whole: bool) -> None:
         if x._array.shape[one] == 0:
             where = "an empty tensor because" if whole else f"the dimension {one} because this dimension is empty and"
             raise RuntimeError(
-                f"linalg.vector_norm cannot compute the {order} norm on {where} the operation does not have an identity"
+                f"linalg.vector_norm cannot compute the {order:g} norm on {where} the operation does not have an identity"
             )
 
 
 def vector_norm(x: Tensor, order: float, dim: Any, keepdim: bool) -> Tensor:
     """(sum |x|**order)**(1/order) over dims; order 0 counts, infinite orders take extrema."""
     axis = wrap_dims(dim, x._array.ndim)
-    if order in (math.inf, -math.inf):
+    if order == math.inf or order < 0:
         check_identity(x, axis, order, dim is None)
     return apply_unary(
         norm_ops.vector_norm, x, {"order": float(order), "axis": axis, "keepdims": need_bool(keepdim, "norm")}
@@ -252,6 +254,9 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
         raise RuntimeError(
             f"norm(): input dtype should be either floating point or complex. Got {a.dtype.type_name} instead."
         )
+    if p == math.inf or p < 0:
+        for x in (a, b):
+            check_identity(x, tuple(range(x._array.ndim)), p, True)
     return broadcasting(norm_ops.distance, (a, b), {"order": float(p)})
 
 

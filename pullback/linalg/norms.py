@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..autograd.tape import apply, apply_unary
+from ..autograd.tape import apply
 from ..autograd.views import as_own
 from ..dtypes import as_dtype
 from ..dtypes import dtype as dtype_type
-from ..functional.operands import as_tensor, wrap_dim, wrap_dims
+from ..functional.operands import as_tensor, wrap_dim
 from ..functional.reductions import in_dtype
-from ..functional.statistics import check_identity
-from ..ops import norms
+from ..functional.statistics import vector_norm as norm_over
 from ..ops.reductions import amax, amin, sum_axes
 from ..tensor import Tensor
 from .checks import floating, linalg_function, matrix
@@ -46,11 +45,7 @@ def vector_norm(
 def _vector_norm(x: Tensor, ord: float, dim: Any, keepdim: bool, dtype: dtype_type | None) -> Tensor:
     x = floating(x, "linalg.vector_norm", low_precision=True)
     x = _in_norm_dtype(x, dtype, "linalg.vector_norm")
-    axis = wrap_dims(dim, x._array.ndim)
-    order = float(ord)
-    if order < 0 or order == math.inf:
-        check_identity(x, axis, order, dim is None)
-    return apply_unary(norms.vector_norm, x, {"order": order, "axis": axis, "keepdims": keepdim})
+    return norm_over(x, float(ord), dim, keepdim)
 
 
 def _matrix_dims(dim: Any, ndim: int) -> tuple[int, int]:

@@ -13,6 +13,11 @@ torch = pytest.importorskip("torch")
 
 # Each line is evaluated with F, R (a tensor of normal numbers), I (of int64 numbers) and T (the module).
 REFUSED = """
+F.conv1d(R(1, 1, 0), R(1, 1, 0))
+F.conv1d(R(1, 1, 0), R(1, 1, 2), padding=1)
+F.conv2d(R(1, 1, 2, 0), R(1, 1, 2, 0))
+F.conv2d(R(1, 1, 0, 2), R(1, 1, 1, 1), padding=1)
+F.conv_transpose1d(R(1, 1, 0), R(1, 1, 2))
 F.soft_margin_loss(R(), R(2))
 F.soft_margin_loss(R(1, 3), R(2, 3))
 F.soft_margin_loss(I(1, 0), R(2))

@@ -312,6 +312,17 @@ t.hstack([t.zeros(0, dtype=t.float64, requires_grad=True), x[0]]).requires_grad
 t.cat([t.zeros(0), t.zeros(())])  ## zero-dimensional tensor (at position 1) cannot be concatenated
 t.autograd.grad(t.cat([e := t.zeros(0, requires_grad=True), x], 1).sum(), e)
 t.nn.functional.soft_margin_loss(x.cfloat(), x.sign())
+x[:0].norm(-1)  ## cannot compute the -1 norm on an empty tensor
+x[:0].norm(float("inf"))  ## cannot compute the inf norm on an empty tensor
+x[:, :0].norm(-2.0, dim=1)  ## cannot compute the -2 norm on the dimension 1
+x[:0].norm(-1, dim=1)
+t.dist(x[:0], x[:0], float("inf"))  ## cannot compute the inf norm on an empty tensor
+t.dist(x[:0], x[:0])
+t.cov(x > 1)  ## bool dtype is not supported for input
+t.corrcoef(x > 1)  ## bool dtype is not supported for input
+t.poisson(x.long())  ## "poisson_cpu" not implemented for 'Long'
+x.put(t.tensor([0, 1]), t.ones(1))  ## Expected source and index to have the same number of elements
+x[:0].put_(t.tensor([0]), t.ones(0))  ## Expected source and index to have the same number of elements
 t.set_num_interop_threads(-1)  ## set_num_interop_threads expects a positive integer
 """.strip().splitlines()
 

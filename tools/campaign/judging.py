@@ -104,6 +104,17 @@ KNOWN = [
         r"T\.func\.jvp(.|\n)*layer_norm|layer_norm(.|\n)*T\.func\.(jvp|grad\(lambda)",
         "torch's derivatives of the derivative of layer norm differ from finite differences",
     ),
+    Known(
+        "refused",
+        r"not implemented for '(Bool|Long|Int|ComplexFloat|ComplexDouble)'|must be a floating point but you specified"
+        r"|can't be cast to the desired output type Bool",
+        "torch does not look at the type of elements where there are none or one; pullback refuses it for any size",
+    ),
+    Known(
+        "refused",
+        r"matrix_exp: Low precision",
+        "torch's exponentials of matrices of half precision are infinite from two rows on",
+    ),
     Known("gradient type", r"is_grads_batched", "torch keeps a gradient of a batched pass that nobody can read"),
     Known(
         "gradient value, value",
@@ -134,22 +145,8 @@ KNOWN = [
 OPEN = [
     Known("accepted", r"Can't detach views in-place", "detach_ of results that torch builds as views"),
     Known("accepted", r"a view of a leaf Variable", "writes to conjugates of leaves"),
-    Known("refused", r"Low precision dtypes not supported", "matrix_exp of half precision"),
     Known("strides", r"T\.kron\(", "layout of kron of integers and floats in columns"),
-    Known("refused", r"T\.einsum.*expected scalar type", "einsum of mixed types over sizes of one or none"),
     Known("version, value, refused", r"pixel_(un)?shuffle", "pixel_shuffle is a view"),
-    Known("accepted", r"inf norm on an empty tensor", "norms without an identity accept empty tensors"),
-    Known(
-        "exception",
-        r"put_\(\)|conv\dd|embedding|index_fill|\[\[0\]\] = ",
-        "another type of exception about empty tensors",
-    ),
-    Known("is_leaf", r"broadcast_tensors", "broadcast_tensors of what has the shape already makes a view"),
-    Known(
-        "refused",
-        r"not implemented for '(Bool|Long|ComplexFloat|ComplexDouble)'",
-        "types of elements refused for empty or 0-d tensors",
-    ),
     Known(
         "refused",
         r"detached in-place|modified by an inplace|cumsum_",

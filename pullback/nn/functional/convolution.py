@@ -136,6 +136,7 @@ def _convolve(
     groups = need_int(groups, function, "groups", 7)
     check_convolution(x._array.shape, sizes, stride, padding, dilation, groups)
     _check_operands(x, weight, bias, sizes[0], False)
+    _refuse_no_places(x, weight)
     if x._array.shape[1] == 0:
         out = _of_no_channels(x, weight, bias, stride, padding, dilation)
         return out.squeeze(0) if alone else out
@@ -198,6 +199,7 @@ def _convolve_transposed(
     stride, padding, extra, dilation = (_numbers(value, axes, name, function) for name, value in names)
     _check_transposed(x, weight, stride, padding, extra, dilation, groups)
     _check_operands(x, weight, bias, weight.shape[1] * groups, True)
+    _refuse_no_places(x, weight)
     spatial = transposed_shape(x._array.shape[2:], weight._array.shape[2:], stride, padding, extra, dilation)
     if any(size < 1 for size in spatial):
         raise RuntimeError(
@@ -210,6 +212,17 @@ def _convolve_transposed(
     else:
         out = apply(ops.convolution_input_biased, (x, weight, bias), params)
     return out.squeeze(0) if alone else out
+
+
+def _refuse_no_places(x: Tensor, weight: Tensor) -> None:
+    """Of no samples or channels there is a convolution, of no places or taps there is none."""
+    if not x.numel() and x.shape[0] and x.shape[1]:
+        raise RuntimeError(
+            f"Only zero batch or zero channel inputs are supported, but got input shape: {list(x.shape)}. Leave empty "
+            "signals and images out."
+        )
+    if not all(weight.shape[2:]):
+        raise RuntimeError(f"non-empty weight tensor expected, but got: {list(weight.shape)}. A kernel has taps.")
 
 
 def _check_transposed(

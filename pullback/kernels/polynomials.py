@@ -21,6 +21,7 @@ Step = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 # How often the recurrence looks whether everything has overflowed to nan and the rest of the orders is futile.
 _CHECK_EVERY = 64
 _MOST_STEPS = 10**6  # a few seconds; more would seem to hang
+_LONGEST_OVERFLOW = 65536  # what grows at all has overflowed by then, and is done whatever its order
 _LONG = 4096  # orders from which on steps are multiplied together
 _AT_ONCE = 65536  # steps times elements of one product
 
@@ -31,14 +32,16 @@ def _recurrence(x: np.ndarray, n: np.ndarray, first: np.ndarray, step: Step) -> 
     result = np.where(n <= 0, previous, current)
     result[n < 0] = 0.0
     lowest, highest = int(n.min(initial=0)), int(n.max(initial=0))
-    _refuse_endless(highest, _MOST_STEPS)
     uniform = n.size > 0 and n[0] == highest and (n == highest).all()
     for k in range(2, highest + 1):
         previous, current = current, step(k, x, previous, current)
         if not uniform and k >= lowest:
             np.copyto(result, current, where=n >= k)
-        if k % _CHECK_EVERY == 0 and np.isnan(current).all():
-            break
+        if k % _CHECK_EVERY == 0:
+            if np.isnan(current).all():
+                break
+            if k > _LONGEST_OVERFLOW:
+                _refuse_endless(highest, _MOST_STEPS)
     return current if uniform and highest >= 2 else result
 
 

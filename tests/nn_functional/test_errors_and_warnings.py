@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
@@ -256,3 +257,36 @@ def test_warned_in_torchs_words(line):
         opening = str(warning.message)[:40]
         assert any(issubclass(w.category, warning.category) and opening in str(w.message) for w in ours), opening
     assert {w.filename for w in ours} == {"<string>"}, "a warning is about the line of the program"
+
+
+VARIANCES = [
+    (4, 3),
+    (4, 1),
+    (1, 3),
+    (4,),
+    (3,),
+    (1, 1),
+    (1,),
+    (),
+    (2, 4, 3),
+    (2, 4, 1),
+    (2, 1, 3),
+    (1, 4, 3),
+    (2, 4),
+    (2, 1, 1),
+]
+
+
+@pytest.mark.parametrize("size", [(4, 3), (2, 4, 3), (4, 1), (3,), ()])
+def test_sizes_of_variances_that_torch_takes(size):
+    def answer(library, variance):
+        x, var = library.full(size, 0.5), library.linspace(1, 2, 24)[: math.prod(variance)].reshape(variance)
+        try:
+            return library.nn.functional.gaussian_nll_loss(x, x + 1, var, reduction="none").tolist()
+        except ValueError:
+            return "refused"
+
+    for variance in VARIANCES:
+        ours, theirs = answer(pullback, variance), answer(torch, variance)
+        assert (ours == "refused") == (theirs == "refused"), variance
+        assert ours == "refused" or pullback.allclose(pullback.tensor(ours), pullback.tensor(theirs)), variance

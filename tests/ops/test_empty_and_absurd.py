@@ -96,6 +96,10 @@ t.tril_indices(2, 3, 2**40)
 t.triu_indices(2, 3, -(2**62))
 t.triu_indices(2, 3, 2**62)
 t.diff(t.ones(3), 2**40)
+t.special.hermite_polynomial_h(t.tensor([0.1, 0.5, 30.0]), 5 * 10**6)
+t.special.hermite_polynomial_he(t.tensor([0.1, 30.0]), t.tensor([5e6, 6e6]))
+t.special.chebyshev_polynomial_t(t.tensor([1.1, -2.0]), 5 * 10**6)
+t.special.shifted_chebyshev_polynomial_w(t.tensor([1.1, -2.0]), 5 * 10**6)
 t.ones(3)[: 2**63]
 t.ones(3)[2**63 :]
 """

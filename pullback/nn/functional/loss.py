@@ -278,10 +278,10 @@ def gaussian_nll_loss(
     wanted, given = tuple(input.shape), tuple(var.shape)
     if given == wanted[:-1] != wanted:
         var = var.unsqueeze(-1)
-    elif given not in (wanted, (*wanted[:-1], 1)[: len(wanted)]):
+    elif len(given) != len(wanted) or [g for g, w in zip(given, wanted, strict=True) if g != w] not in ([], [1]):
         raise ValueError(
             f"var is of incorrect size: {list(given)} for an input of {list(wanted)}. It has a variance for each element, or "
-            "one for each row: var.expand_as(input)."
+            "one for all along one dim: var.expand_as(input)."
         )
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")

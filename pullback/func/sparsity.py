@@ -129,7 +129,7 @@ def local_pairs(node: Any, position: int, slot: int, varying: set[int]) -> Pairs
         if found is not None:
             return found
     axes: Any = (node.params or {}).get("axis", (node.params or {}).get("axes"))
-    if axes is not None and (treatment is treatments.along or op.name in _ALONG):
+    if axes is not None and treatment is treatments.along:
         return _grouped(made, given, axes)
     if treatment is treatments.trailing and position == 0 and made == given:
         return _grouped(made, given, tuple(range(len(given) - axes, len(given))))
@@ -144,9 +144,6 @@ def _keeps_rows(node: Any, treatment: Any, made: tuple) -> bool:
     if treatment is treatments.unreduced_rows:
         return _unreduced(node)
     return treatment is treatments.row_wise or treatment is treatments.attended and len(made) > 2
-
-
-_ALONG = ("SoftmaxBackwardData", "LogSoftmaxBackwardData")
 
 
 def _unreduced(node: Any) -> bool:

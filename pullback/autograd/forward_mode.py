@@ -252,7 +252,7 @@ def _by_itself(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple
 
 def _on_tangent(op: Op, params: dict, tangent: Any) -> dict:
     """The parameters of a view of memory, told to look at the tangent's memory instead of the primal's."""
-    if hasattr(op, "step_from_base") and isinstance(tangent, Tensor) and type(tangent._array) is np.ndarray:
+    if op.step_from_base is not None and isinstance(tangent, Tensor) and type(tangent._array) is np.ndarray:
         if same_places(geometry_of(tangent._array), params["geometry"]):
             return {**params, "source": tangent._array}
     return params

@@ -146,8 +146,8 @@ class Node(metaclass=NodeType):
 
     def shown_edges(self) -> list[int]:
         """The positions of the edges that users see: not of what never has a gradient, such as a mask or an index."""
-        unseen = () if self.op is None else self.op.unseen
-        return [position for position in range(len(self.edges)) if position not in unseen]
+        hidden = () if self.op is None else self.op.hidden_inputs
+        return [position for position in range(len(self.edges)) if position not in hidden]
 
     @property
     def metadata(self) -> dict[Any, Any]:

@@ -133,6 +133,7 @@ class Plan:
 class Op:
     """One differentiable operation on arrays."""
 
+    # Fields that few operations have, with what holds for all others:
     shown_constants: dict[str, Any] = {}  # what nodes show as saved under torch's name, where it is always the same
     extras_from: int = 1  # the output from which on rules know them as `extras`; those before are not saved
     rebuild: Any = None  # what makes a node those that torch shows, when somebody looks where it leads
@@ -141,6 +142,8 @@ class Op:
     takes_picked: bool = False  # whether the rule knows what to do with a cotangent that is `Picked`
     # What is saved is copied before somebody writes to it: torch saves something else, and so allows the write.
     copies_before_writes: bool = False
+    output_step: Any = None  # of a view with several outputs: (params, number, shape) -> the single view that one is
+    step_from_base: Any = None  # of a view of memory: (params, base) -> what the same view of its base takes
 
     def __init__(
         self,
@@ -162,11 +165,19 @@ class Op:
         first_only: bool = False,
         undefined_allowed: bool = False,
         autocast: str = "as given",
+        selects: bool = False,
+        side_by_side: bool = False,
+        cut_from: int | None = None,
+        hidden_inputs: tuple[int, ...] | None = None,
+        differentiable_inputs: int | None = None,
+        **rare: Any,
     ) -> None:
         self.node_name: str = node_name
-        self.parameters: tuple[str, ...] | None = _parameter_names(
-            forward
-        )  # of the forward function, inputs among them
+        if not FIELDS.issuperset(rare):
+            raise TypeError(f"{node_name} has no field {', '.join(rare.keys() - FIELDS)}")
+        self.__dict__.update(rare)
+        # of the forward function, inputs among them
+        self.parameters: tuple[str, ...] | None = _parameter_names(forward)
         known = inputs or self.parameters or rules
         inputs = inputs or tuple(rules)
         self.name: str = node_name.split("::")[-1].split("Backward")[0]
@@ -186,7 +197,7 @@ class Op:
         self.pushforward: Callable[..., Any] | None = pushforward
         # what it does to axes; without, it runs on batches example by example
         self.batch: Layout | None = batch or (ELEMENTWISE if kind in POINTWISE_KINDS and not variadic else None)
-        self.places: bool = False  # a selection: its rule puts the cotangent at `index` of zeros
+        self.selects: bool = selects  # its rule puts the cotangent at `index` of zeros
         self.view: bool = view  # the result shares memory with the first input
         self.outputs: int = outputs  # 1, or 0 for "a tuple of outputs"
         self.first_only: bool = first_only  # of several outputs the first alone has a gradient: rules get its cotangent
@@ -195,26 +206,28 @@ class Op:
         if autocast not in CASTS:
             raise TypeError(f"autocast of {node_name} is {autocast!r}, not one of {', '.join(map(repr, CASTS))}")
         self.autocast: str = autocast  # the dtype of its inputs on the CPU while autocast is on: see `CASTS`
-        self.cut_from(LARGE if kind in ("elementwise", "elementwise_pull") else 0)
-        self.side_by_side: bool = False  # rules take long: on large operands each gets a thread of its own
+        self.side_by_side: bool = side_by_side  # rules take long: on large operands each gets a thread of its own
+        if side_by_side:
+            self.cut_from(LARGE_FACTOR, forward=False, rules=False)
+        elif cut_from is None:
+            self.cut_from(LARGE if kind in ("elementwise", "elementwise_pull") else 0)
+        else:
+            self.cut_from(cut_from)
         self.keeps_params: bool = keeps_params  # a parameter is what torch saves as a tensor (an index), and so frees
         # Plans are made when first needed.
         self.plans: dict[Any, Plan] = {}
         self.always_differentiable: bool = (
             joint is not None or variadic or all(rules.get(name) is not None for name in inputs)
         )
+        missing: tuple[int, ...] = ()
+        if not self.always_differentiable:
+            missing = tuple([position for position, name in enumerate(inputs) if rules.get(name) is None])
         # inputs for which users see no edge in the graph
-        self.unseen: tuple[int, ...] = (
-            ()
-            if self.always_differentiable
-            else tuple([position for position, name in enumerate(inputs) if rules.get(name) is None])
-        )
-        # as a bit set; -1 is all of them
-        self.differentiable_inputs: int = (
-            -1
-            if self.always_differentiable
-            else sum(1 << position for position, name in enumerate(inputs) if rules.get(name) is not None)
-        )
+        self.hidden_inputs: tuple[int, ...] = missing if hidden_inputs is None else hidden_inputs
+        if differentiable_inputs is None:
+            everyone = (1 << len(inputs)) - 1
+            differentiable_inputs = everyone - sum([1 << position for position in missing]) if missing else -1
+        self.differentiable_inputs: int = differentiable_inputs  # as a bit set; -1 is all of them
         self.plain: bool = outputs == 1 and not view and not variadic and len(inputs) < 6
         # the plans of real results that are not large, by the set of inputs that require grad
         self.ready: list[Plan | None] = [None] * (1 << min(len(inputs), 5))
@@ -321,7 +334,7 @@ class Op:
         keeps_output = any(type(code) is int and code < 0 or code in ("outs", "extras") for code in saves)
         plan = Plan(tuple(saves), calls, keeps_output, joint, needs)
         plan.frees = plan.frees or self.keeps_params
-        plan.places = self.places
+        plan.places = self.selects
         plan.undefined_allowed = self.undefined_allowed
         return plan
 
@@ -391,7 +404,7 @@ def _times_partial(partial: Callable, conjugated: bool) -> Callable:
 
 
 # What a constructor takes besides rules: the fields of an operation.
-FIELDS: frozenset[str] = frozenset(Op.__init__.__kwdefaults__ or ())
+FIELDS: frozenset[str] = frozenset(Op.__init__.__kwdefaults__ or ()) | frozenset(Op.__annotations__)
 
 
 def _card(node_name: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

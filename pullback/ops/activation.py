@@ -82,8 +82,9 @@ log_sigmoid: Op = op(
     kind="elementwise_pull",
     inputs=("x",),
     x=lambda g, x: g * sigmoid(-x),
+    # its kernel sees to large arrays itself, and its results lie in the order of the dims
+    cut_from=0,
 )
-log_sigmoid.cut_from(0)  # its kernel sees to large arrays itself, and its results lie in the order of the dims
 
 
 def _mish(x: Any) -> Any:

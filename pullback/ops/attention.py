@@ -83,5 +83,5 @@ attention: Op = fused(
     batch=ATTENTION,
     joint=_attention_pullback,
     autocast="short",
+    copies_before_writes=True,
 )
-attention.copies_before_writes = True

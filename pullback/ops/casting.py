@@ -47,8 +47,7 @@ clone: Op = linear("CloneBackward0", copy, x=lambda g: g, batch=SAME)
 clone_in: Op = linear("CloneBackward0", lambda x, order: copied_in(x, order), x=lambda g: g, batch=SAME)
 clone_contiguous: Op = linear("CloneBackward0", lambda x: copy(x, "C"), x=lambda g: g, batch=SAME)
 # Torch shows the copy's target, which has no gradient, as the first of two inputs.
-copied: Op = linear("torch::autograd::CopyBackwards", _copied, target=None, x=lambda g: g, batch=SAME)
-copied.unseen = ()
+copied: Op = linear("torch::autograd::CopyBackwards", _copied, target=None, x=lambda g: g, batch=SAME, hidden_inputs=())
 
 
 def copy_over(x: Any, source: Any) -> None:

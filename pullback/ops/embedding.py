@@ -86,9 +86,13 @@ def _lookup_rows_transpose(g: Any, weight_shape: tuple, indices: Any, padding: i
 
 lookup: Op = linear("EmbeddingBackward0", _lookup, batch=ROWS_OF_TABLE, weight=_lookup_transpose, indices=None)
 lookup_rows: Op = linear(
-    "EmbeddingBackward0", _lookup, batch=SPARSE_ROWS_OF_TABLE, weight=_lookup_rows_transpose, indices=None
+    "EmbeddingBackward0",
+    _lookup,
+    batch=SPARSE_ROWS_OF_TABLE,
+    weight=_lookup_rows_transpose,
+    indices=None,
+    gives_arrays=False,
 )
-lookup_rows.gives_arrays = False
 collect: Op = linear("EmbeddingDenseBackwardBackward0", _collect, batch=COLLECTED, x=_collect_transpose, indices=None)
 
 # --- bags: `bags` numbers the bag of each row, in ascending order ---

@@ -97,7 +97,11 @@ def add_slices(out: Any, places: np.ndarray, values: Any, axis: int = 0, fresh: 
 
 
 pick: Op = linear(
-    "IndexBackward0", _pick, x=lambda g, x_shape, index: add_back(g, shape=x_shape, index=index), batch=PICKED
+    "IndexBackward0",
+    _pick,
+    x=lambda g, x_shape, index: add_back(g, shape=x_shape, index=index),
+    batch=PICKED,
+    keeps_params=True,
 )
 add_back: Op = linear("IndexPutBackward0", _add_back, x=lambda g, index: pick(g, index=index), batch=PUT)
 
@@ -129,8 +133,8 @@ put: Op = linear(
     x=lambda g, index, accumulate: g if accumulate else zero_at(g, index=index),
     value=lambda g, index: pick(g, index=index),
     batch=PUT,
+    keeps_params=True,
 )
-pick.keeps_params = put.keeps_params = True
 
 
 @functools.partial(ordered, deciding=())

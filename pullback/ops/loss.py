@@ -190,11 +190,18 @@ def _place_transpose(g: Any, target: Any, weight: Any, ignore_index: int, reduct
 pick_classes: Op
 pick_classes_2d: Op
 pick_classes, pick_classes_2d = (
-    linear(name, _pick_classes, batch=CLASSES, x=_pick_transpose, target=None, weight=None)
+    linear(
+        name,
+        _pick_classes,
+        batch=CLASSES,
+        x=_pick_transpose,
+        target=None,
+        weight=None,
+        engine_rules={"x": _pick_in_engine},
+        gives_arrays=False,
+    )
     for name in ("NllLossBackward0", "NllLoss2DBackward0")
 )
-pick_classes.engine_rules = pick_classes_2d.engine_rules = {"x": _pick_in_engine}
-pick_classes.gives_arrays = pick_classes_2d.gives_arrays = False
 place_classes: Op = linear(
     "NllLossBackward0", _place_classes, batch=PLACED_CLASSES, x=_place_transpose, target=None, weight=None
 )
@@ -247,10 +254,10 @@ cross_entropy, cross_entropy_2d = (
         inputs=("x", "target", "weight"),
         batch=CLASSES,
         joint=_cross_entropy_pullback,
+        copies_before_writes=True,
     )
     for name in ("NllLossBackward0", "NllLoss2DBackward0")
 )
-cross_entropy.copies_before_writes = cross_entropy_2d.copies_before_writes = True
 
 # --- two arrays of one shape ---
 

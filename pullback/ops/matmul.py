@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..autograd.op import LARGE_FACTOR, Op, conjugate, linear, op, passed_on
+from ..autograd.op import Op, conjugate, linear, op, passed_on
 from ..kernels.order import ordered
 from ..kernels.products import FEW, batched_product, product
 from .fusing import in_single, is_half
@@ -82,20 +82,29 @@ def _plain_matrices(a: Any, b: Any) -> bool:
 
 # Real matrices, the commonest case of all: products in which one factor is taken transposed, closed under taking
 # pullbacks. So derivatives of any order are one product each, without views of transposes in between.
-mm: Op = op("MmBackward0", _matmul, kind="bilinear", a=_left, b=_right, autocast="short", batch=PRODUCT)
-mm.real_rules = {
-    # What is small takes no further call: every backward pass of a network comes by here.
-    "a": lambda g, b: (
-        g.dot(b.T)
-        if type(g) is ndarray is type(b) and g.size + b.size <= FEW and g.itemsize > 2
-        else times_transposed(g, b)
-    ),
-    "b": lambda g, a: (
-        a.T.dot(g)
-        if type(g) is ndarray is type(a) and g.size + a.size <= FEW and g.itemsize > 2
-        else transposed_times(a, g)
-    ),
-}
+mm: Op = op(
+    "MmBackward0",
+    _matmul,
+    kind="bilinear",
+    a=_left,
+    b=_right,
+    autocast="short",
+    batch=PRODUCT,
+    real_rules={
+        # What is small takes no further call: every backward pass of a network comes by here.
+        "a": lambda g, b: (
+            g.dot(b.T)
+            if type(g) is ndarray is type(b) and g.size + b.size <= FEW and g.itemsize > 2
+            else times_transposed(g, b)
+        ),
+        "b": lambda g, a: (
+            a.T.dot(g)
+            if type(g) is ndarray is type(a) and g.size + a.size <= FEW and g.itemsize > 2
+            else transposed_times(a, g)
+        ),
+    },
+    side_by_side=True,
+)
 times_transposed: Op = op(
     "MmBackward0",
     lambda first, second: _matmul(first, second.T),
@@ -104,11 +113,11 @@ times_transposed: Op = op(
     second=lambda g, first: matmul(transposed(g), conjugate(first)),
     autocast="short",
     batch=TIMES_TRANSPOSED,
+    real_rules={
+        "first": lambda g, second: product(g, second) if _plain_matrices(g, second) else mm(g, second),
+        "second": lambda g, first: product(g.T, first) if _plain_matrices(g, first) else transposed_times(g, first),
+    },
 )
-times_transposed.real_rules = {
-    "first": lambda g, second: product(g, second) if _plain_matrices(g, second) else mm(g, second),
-    "second": lambda g, first: product(g.T, first) if _plain_matrices(g, first) else transposed_times(g, first),
-}
 transposed_times: Op = op(
     "MmBackward0",
     lambda left, right: _matmul(left.T, right),
@@ -117,17 +126,31 @@ transposed_times: Op = op(
     right=lambda g, left: mm(conjugate(left), g),
     autocast="short",
     batch=TRANSPOSED_TIMES,
+    real_rules={
+        "left": lambda g, right: product(right, g.T) if _plain_matrices(g, right) else times_transposed(right, g),
+        "right": lambda g, left: product(left, g) if _plain_matrices(g, left) else mm(left, g),
+    },
 )
-transposed_times.real_rules = {
-    "left": lambda g, right: product(right, g.T) if _plain_matrices(g, right) else times_transposed(right, g),
-    "right": lambda g, left: product(left, g) if _plain_matrices(g, left) else mm(left, g),
-}
-bmm: Op = op("BmmBackward0", _matmul, kind="bilinear", a=_left, b=_right, autocast="short", batch=PRODUCT_OF_STACKS)
+bmm: Op = op(
+    "BmmBackward0",
+    _matmul,
+    kind="bilinear",
+    a=_left,
+    b=_right,
+    autocast="short",
+    batch=PRODUCT_OF_STACKS,
+    side_by_side=True,
+)
 matmul: Op = op(
-    "UnsafeViewBackward0", _matmul, kind="bilinear", a=_left, b=_right_of_batches, autocast="short", batch=PRODUCT
+    "UnsafeViewBackward0",
+    _matmul,
+    kind="bilinear",
+    a=_left,
+    b=_right_of_batches,
+    autocast="short",
+    batch=PRODUCT,
+    side_by_side=True,
 )
-mm.side_by_side = bmm.side_by_side = matmul.side_by_side = True
-mm.divisible = bmm.divisible = matmul.divisible = LARGE_FACTOR
 
 
 def column(x: Any) -> Any:
@@ -148,13 +171,13 @@ mv: Op = op(
     b=_mv_vector,
     autocast="short",
     batch=PRODUCT_WITH_VECTOR,
+    real_rules={
+        "a": lambda g, b: column(g) * b,
+        "b": lambda g, a: (
+            g.dot(a) if type(a) is ndarray is type(g) and a.ndim == 2 and g.itemsize > 2 else _mv_vector(g, a)
+        ),
+    },
 )
-mv.real_rules = {
-    "a": lambda g, b: column(g) * b,
-    "b": lambda g, a: (
-        g.dot(a) if type(a) is ndarray is type(g) and a.ndim == 2 and g.itemsize > 2 else _mv_vector(g, a)
-    ),
-}
 vm: Op = op(
     "SqueezeBackward4",  # a vector times a matrix: to torch, a product of matrices with a dim put in and taken out
     _matmul,
@@ -288,6 +311,12 @@ def _layer_weight(g: Any, x: Any) -> Any:
     return np.sum(column(g) * conjugate(x), axis=tuple(range(len(x.shape) - 1)))
 
 
+def _as_torch_shows_it(node: Any) -> None:
+    from ..autograd.linear_graph import rebuild
+
+    rebuild(node)
+
+
 linear_layer: Op = op(
     "AddmmBackward0",
     _linear_layer,
@@ -296,22 +325,20 @@ linear_layer: Op = op(
     bias=passed_on,
     autocast="short",
     batch=LAYER,
+    side_by_side=True,
+    rebuild=_as_torch_shows_it,
 )
 linear_map: Op = op(
-    "MmBackward0", _weigh, kind="bilinear", x=_layer_input, weight=_layer_weight, autocast="short", batch=LAYER
+    "MmBackward0",
+    _weigh,
+    kind="bilinear",
+    x=_layer_input,
+    weight=_layer_weight,
+    autocast="short",
+    batch=LAYER,
+    side_by_side=True,
+    rebuild=_as_torch_shows_it,
 )
-
-
-def _as_torch_shows_it(node: Any) -> None:
-    from ..autograd.linear_graph import rebuild
-
-    rebuild(node)
-
-
-linear_layer.rebuild = linear_map.rebuild = _as_torch_shows_it
-linear_layer.side_by_side = linear_map.side_by_side = True
-linear_layer.divisible = linear_map.divisible = LARGE_FACTOR
-
 # --- contraction of two arrays over labelled axes ---
 
 

@@ -108,8 +108,8 @@ rms_norm: Op = fused(
     inputs=("x", "weight"),
     batch=LAST_NORMALIZED,
     joint=_rms_norm_pullback,
+    copies_before_writes=True,
 )
-rms_norm.copies_before_writes = True
 
 # --- batch norm: statistics of each channel (axis 1) over everything else ---
 

@@ -28,11 +28,12 @@ _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 
 add: Op = linear("AddBackward0", ordered(operator.add), a=passed_on, b=passed_on, batch=ELEMENTWISE)
 subtract: Op = linear("SubBackward0", ordered(operator.sub), a=passed_on, b=lambda g: -g, batch=ELEMENTWISE)
-reverse_subtract: Op = linear("RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=passed_on, batch=ELEMENTWISE)
+reverse_subtract: Op = linear(
+    "RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=passed_on, batch=ELEMENTWISE, hidden_inputs=(1,)
+)
 reverse_subtract_tensors: Op = linear(
     "RsubBackward0", ordered(lambda a, b: b - a, (1, 0)), a=lambda g: -g, b=passed_on, batch=ELEMENTWISE
 )
-reverse_subtract.unseen = (1,)  # a number
 
 
 @ordered
@@ -60,14 +61,9 @@ reverse_subtract_scaled: Op = linear(
     b=lambda g: g,
     batch=ELEMENTWISE,
 )
-multiply: Op = elementwise("MulBackward0", operator.mul, a=lambda b: b, b=lambda a: a)
-multiply.real_rules = {"a": operator.mul, "b": operator.mul}  # the hottest rule there is
-# x * x: both operands are one tensor, which gets the sum of both gradients at once
-multiply_itself: Op = op(
-    "MulBackward0", operator.mul, kind="elementwise_pull", a=lambda g, b, a: g * conjugate(b + a), b=None
+multiply: Op = elementwise(
+    "MulBackward0", operator.mul, a=lambda b: b, b=lambda a: a, real_rules={"a": operator.mul, "b": operator.mul}
 )
-multiply_itself.real_rules = {"a": lambda g, b, a: g * (b + a)}
-multiply_itself.unseen, multiply_itself.differentiable_inputs = (), -1  # an edge for each operand
 
 
 def _as_torch_shows_it(node: Any) -> None:
@@ -75,7 +71,19 @@ def _as_torch_shows_it(node: Any) -> None:
     node.plan = multiply.plan(3, 2, node.dtype.kind == "c")
 
 
-multiply_itself.rebuild = _as_torch_shows_it
+# x * x: both operands are one tensor, which gets the sum of both gradients at once
+multiply_itself: Op = op(
+    "MulBackward0",
+    operator.mul,
+    kind="elementwise_pull",
+    a=lambda g, b, a: g * conjugate(b + a),
+    b=None,
+    real_rules={"a": lambda g, b, a: g * (b + a)},
+    hidden_inputs=(),
+    differentiable_inputs=-1,
+    rebuild=_as_torch_shows_it,
+)
+
 divide: Op = op(
     "DivBackward0",
     operator.truediv,
@@ -96,8 +104,7 @@ multiply_by: Op = op(
 divide_by: Op = op(
     "DivBackward0", _in_single(operator.truediv), kind="elementwise_pull", a=lambda g, b: divide_by(g, b), b=None
 )
-negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g, batch=ELEMENTWISE)
-negative.cut_from(LARGE)
+negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g, batch=ELEMENTWISE, cut_from=LARGE)
 reciprocal: Op = elementwise("ReciprocalBackward0", lambda x: 1 / x, x=lambda out: -out * out)
 identity: Op = linear("AliasBackward0", lambda x: x, view=True, x=lambda g: g, batch=ELEMENTWISE)
 
@@ -186,9 +193,13 @@ def _power_base_partial(out: Any, x: Any, base: Any) -> Any:
     return out * logarithm
 
 
-square: Op = elementwise("PowBackward0", lambda x: x * x, x=lambda x: _scalar_power_partial(x, 2))
-square.real_rules = {"x": lambda g, x: g * (x + x) if type(x) is np.ndarray else g * _scalar_power_partial(x, 2)}
-square.shown_constants = {"exponent": 2}
+square: Op = elementwise(
+    "PowBackward0",
+    lambda x: x * x,
+    x=lambda x: _scalar_power_partial(x, 2),
+    real_rules={"x": lambda g, x: g * (x + x) if type(x) is np.ndarray else g * _scalar_power_partial(x, 2)},
+    shown_constants={"exponent": 2},
+)
 sqrt: Op = elementwise("SqrtBackward0", np.sqrt, x=lambda out: 0.5 / out)
 
 
@@ -200,15 +211,19 @@ rsqrt: Op = elementwise("RsqrtBackward0", _rsqrt, x=lambda out: -0.5 * out * out
 
 # --- exponentials and logarithms ---
 
-exp: Op = elementwise("ExpBackward0", np.exp, x=lambda out: out)
+exp: Op = elementwise("ExpBackward0", np.exp, x=lambda out: out, real_rules={"x": operator.mul})
 exp2: Op = elementwise("Exp2Backward0", np.exp2, x=lambda out: out * math.log(2))
 expm1: Op = elementwise("Expm1Backward0", np.expm1, x=lambda out: out + 1)
-log: Op = elementwise("LogBackward0", np.log, x=lambda x: 1 / x)
-exp.real_rules, log.real_rules = {"x": operator.mul}, {"x": operator.truediv}
-log2: Op = elementwise("Log2Backward0", np.log2, x=lambda x: 1 / (x * math.log(2)))
-log10: Op = elementwise("Log10Backward0", np.log10, x=lambda x: 1 / (x * math.log(10)))
-log2.real_rules = {"x": lambda g, x: g / (x * math.log(2))}
-log10.real_rules = {"x": lambda g, x: g / (x * math.log(10))}
+log: Op = elementwise("LogBackward0", np.log, x=lambda x: 1 / x, real_rules={"x": operator.truediv})
+log2: Op = elementwise(
+    "Log2Backward0", np.log2, x=lambda x: 1 / (x * math.log(2)), real_rules={"x": lambda g, x: g / (x * math.log(2))}
+)
+log10: Op = elementwise(
+    "Log10Backward0",
+    np.log10,
+    x=lambda x: 1 / (x * math.log(10)),
+    real_rules={"x": lambda g, x: g / (x * math.log(10))},
+)
 
 
 def _log1p(x: Any) -> Any:
@@ -232,7 +247,6 @@ acos: Op = elementwise("AcosBackward0", np.arccos, x=lambda x: -1 / np.sqrt(1 - 
 atan: Op = elementwise("AtanBackward0", np.arctan, x=lambda x: 1 / (1 + x * x))
 sinh: Op = elementwise("SinhBackward0", np.sinh, x=lambda x: np.cosh(x))
 cosh: Op = elementwise("CoshBackward0", np.cosh, x=lambda x: np.sinh(x))
-tanh: Op = elementwise("TanhBackward0", np.tanh, x=lambda out: 1 - out * out)
 
 
 def _tanh_pull(g: Any, out: Any) -> Any:
@@ -242,6 +256,9 @@ def _tanh_pull(g: Any, out: Any) -> Any:
     slope = out * out if out.size < 4096 else np.square(out)  # which is slower to call and faster to run
     np.subtract(_ONE if out.dtype is FLOAT32 else _ONE_DOUBLE, slope, slope)
     return np.multiply(g, slope, slope)
+
+
+tanh: Op = elementwise("TanhBackward0", np.tanh, x=lambda out: 1 - out * out, real_rules={"x": _tanh_pull})
 
 
 def _pull_of(node_name: str, forward: Any, bend: Any) -> Op:
@@ -255,13 +272,12 @@ def _pull_of(node_name: str, forward: Any, bend: Any) -> Op:
         kind="elementwise_pull",
         g=lambda h, out: pulled(h, conjugate(out)),
         out=lambda h, g, out: h * conjugate(g * bend(out)),
+        real_rules={"g": lambda h, out: pulled(h, out), "out": lambda h, g, out: h * (g * bend(out))},
     )
-    pulled.real_rules = {"g": lambda h, out: pulled(h, out), "out": lambda h, g, out: h * (g * bend(out))}
     return pulled
 
 
 tanh_pull: Op = _pull_of("TanhBackwardBackward0", lambda g, out: g * (1 - out * out), bend=lambda out: -2 * out)
-tanh.real_rules = {"x": _tanh_pull}
 asinh: Op = elementwise("AsinhBackward0", np.arcsinh, x=lambda x: 1 / np.sqrt(x * x + 1))
 acosh: Op = elementwise(
     "AcoshBackward0",
@@ -287,9 +303,6 @@ def _sigmoid(x: Any) -> Any:
         restore(settings)
 
 
-sigmoid: Op = elementwise("SigmoidBackward0", _sigmoid, x=lambda out: out * (1 - out))
-
-
 def _sigmoid_pull(g: Any, out: Any) -> Any:
     """As `_tanh_pull`."""
     if type(g) is not np.ndarray or type(out) is not np.ndarray or out.itemsize < 4 or not out.ndim:
@@ -299,10 +312,12 @@ def _sigmoid_pull(g: Any, out: Any) -> Any:
     return np.multiply(g, slope, slope)
 
 
+sigmoid: Op = elementwise("SigmoidBackward0", _sigmoid, x=lambda out: out * (1 - out), real_rules={"x": _sigmoid_pull})
+
+
 sigmoid_pull: Op = _pull_of(
     "SigmoidBackwardBackward0", lambda g, out: g * (out * (1 - out)), bend=lambda out: 1 - 2 * out
 )
-sigmoid.real_rules = {"x": _sigmoid_pull}
 
 # --- signs, rounding: derivative zero almost everywhere ---
 
@@ -438,8 +453,8 @@ polar: Op = op(
     kind="real_pull",
     size=lambda g, angle: np.real(np.conj(g) * make_complex(np.cos(angle), np.sin(angle))),
     angle=lambda g, out: np.real(np.conj(g) * (out * 1j)),
+    copies_before_writes=True,
 )
-polar.copies_before_writes = True
 
 # --- taking floating point numbers apart ---
 
@@ -487,8 +502,14 @@ def _relu_pullback(g: Any, out: Any) -> Any:
 
 
 _rectified_pull = straight("ThresholdBackwardBackward0", lambda g, out: drop(out <= zero_of(out), g))
-relu: Op = op("ReluBackward0", _relu, kind="elementwise_pull", x=_relu_pullback)
-relu.cut_from(0)  # its kernels see to large arrays themselves
+relu: Op = op(
+    "ReluBackward0",
+    _relu,
+    kind="elementwise_pull",
+    x=_relu_pullback,
+    # its kernels see to large arrays themselves
+    cut_from=0,
+)
 maximum: Op = op(
     "MaximumBackward0",
     np.maximum,

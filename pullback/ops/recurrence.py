@@ -173,5 +173,6 @@ lstm_cell: Op = op(
     outputs=0,
     undefined_allowed=True,
     batch=STEP,
+    # programs write to states between steps (`c[done] = 0`), so neither of them is saved
+    extras_from=2,
 )
-lstm_cell.extras_from = 2  # programs write to states between steps (`c[done] = 0`), so neither of them is saved

@@ -239,9 +239,12 @@ log_softmax_pull: Op = op(
     out=lambda h, g, out, axis: -h * np.exp(out) * np.sum(g, axis=axis, keepdims=True),
 )
 log_softmax: Op = op(
-    "LogSoftmaxBackward0", _log_softmax, x=lambda g, out, axis: log_softmax_pull(g, out, axis=axis), batch=along("axis")
+    "LogSoftmaxBackward0",
+    _log_softmax,
+    x=lambda g, out, axis: log_softmax_pull(g, out, axis=axis),
+    batch=along("axis"),
+    takes_picked=True,
 )
-log_softmax.takes_picked = True
 
 # --- extrema ---
 

@@ -118,15 +118,11 @@ def _place(x: Any, shape: tuple, index: tuple) -> Any:
 
 
 place: Op = linear("SliceBackward0", _place, x=lambda g, index: g[(*index, ...)], batch=PLACED)
-slice_: Op = linear("SliceBackward0", _index, view=True, x=_index_transpose, batch=SLICED)
-select: Op = linear("SelectBackward0", _index, view=True, x=_index_transpose, batch=SLICED)
+slice_: Op = linear("SliceBackward0", _index, view=True, x=_index_transpose, batch=SLICED, selects=True)
+select: Op = linear("SelectBackward0", _index, view=True, x=_index_transpose, batch=SLICED, selects=True)
 insert: Op = linear(
     "UnsqueezeBackward0", _index, view=True, x=_index_transpose, batch=INSERTED
 )  # an index that ends with None
-
-
-for _op in (slice_, select):
-    _op.places = True
 
 
 def _replace(x: Any, source: Any, index: tuple) -> Any:

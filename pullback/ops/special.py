@@ -29,8 +29,9 @@ erf: Op = elementwise("ErfBackward0", kernels.erf, x=lambda x: _TWO_OVER_ROOT_PI
 erfc: Op = elementwise("ErfcBackward0", kernels.erfc, x=lambda x: -_TWO_OVER_ROOT_PI * np.exp(-x * x))
 erfcx: Op = elementwise("SpecialErfcxBackward0", kernels.erfcx, x=lambda x, out: 2 * x * out - _TWO_OVER_ROOT_PI)
 erfinv: Op = elementwise("ErfinvBackward0", kernels.erfinv, x=lambda x: np.exp(erfinv(x) ** 2) / _TWO_OVER_ROOT_PI)
-ndtr: Op = elementwise("MulBackward1", kernels.ndtr, x=lambda x: np.exp(-0.5 * x * x) / _ROOT_TWO_PI)
-ndtr.copies_before_writes = True
+ndtr: Op = elementwise(
+    "MulBackward1", kernels.ndtr, x=lambda x: np.exp(-0.5 * x * x) / _ROOT_TWO_PI, copies_before_writes=True
+)
 ndtri: Op = elementwise("SpecialNdtriBackward0", kernels.ndtri, x=lambda out: _ROOT_TWO_PI * np.exp(0.5 * out * out))
 # exp(-x^2/2) / ndtr(x) without the quotient of two vanishing numbers in the left tail.
 _normal_hazard: Op = elementwise(

@@ -31,11 +31,26 @@ def _join(g: tuple, axis: int) -> tuple:
     return (concatenate(*g, axis=axis),)
 
 
-split: Op = linear("SplitBackward0", _pieces, view=True, outputs=0, inputs=("x",), joint=_join, batch=along("axis"))
-split_sizes: Op = linear(
-    "SplitWithSizesBackward0", _pieces, view=True, outputs=0, inputs=("x",), joint=_join, batch=along("axis")
+split: Op = linear(
+    "SplitBackward0",
+    _pieces,
+    view=True,
+    outputs=0,
+    inputs=("x",),
+    joint=_join,
+    batch=along("axis"),
+    output_step=_piece_step,
 )
-split.output_step = split_sizes.output_step = _piece_step  # type: ignore[attr-defined]
+split_sizes: Op = linear(
+    "SplitWithSizesBackward0",
+    _pieces,
+    view=True,
+    outputs=0,
+    inputs=("x",),
+    joint=_join,
+    batch=along("axis"),
+    output_step=_piece_step,
+)
 
 
 def _unbind(x: Any, axis: int) -> tuple:
@@ -58,5 +73,5 @@ unbind: Op = linear(
     inputs=("x",),
     joint=lambda g, axis: (stack(*g, axis=axis),),
     batch=along("axis"),
+    output_step=_unbind_step,
 )
-unbind.output_step = _unbind_step  # type: ignore[attr-defined]

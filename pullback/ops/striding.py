@@ -222,11 +222,9 @@ as_strided: Op = linear(
         g, source=(size, stride, offset), target=geometry, shared=geometry
     ),
     batch=STRIDED,
+    # a view of a view looks at the same memory: the step from the base does not pass through the views in between
+    step_from_base=lambda params, base: {**params, "geometry": geometry_of(base), "source": base},
 )
-# A view of a view looks at the same memory: the step from the base does not pass through the views in between.
-as_strided.step_from_base = lambda params, base: {  # type: ignore[attr-defined]
-    **params, "geometry": geometry_of(base), "source": base,
-}  # fmt: skip
 
 
 def _replace_strided(x: Any, source: Any, size: tuple, stride: tuple, offset: int, geometry: Geometry) -> Any:

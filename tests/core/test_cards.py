@@ -1,14 +1,16 @@
 """What is known of an operation stands on its `Op`, as a field of its constructor: what is no field is refused at once."""
 
+import ast
 import importlib
 import pkgutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pullback
 from pullback.autograd import views
-from pullback.autograd.op import FIELDS, Op, elementwise, fused, linear, op
+from pullback.autograd.op import FIELDS, LARGE_FACTOR, Op, elementwise, fused, linear, op
 from pullback.autograd.tape import apply
 from pullback.ops import layouts, matmul, shape
 from pullback.ops.layouts import Layout
@@ -100,3 +102,28 @@ def test_slices_that_differ_are_found_for_each_example(function):
     assert found.tolist() == [function(example, dim=0).tolist() for example in x]
     with pytest.raises(RuntimeError, match="different sizes"):
         pullback.func.vmap(lambda example: function(example, dim=0))(pullback.stack([x[0], x[0] + pullback.eye(3, 2)]))
+
+
+def test_fields_are_given_to_the_constructor():
+    """Nothing is written to an operation from outside when it has been made: all that is known of it stands in one place."""
+    written = []
+    for path in sorted(Path(pullback.__path__[0]).rglob("*.py")):
+        waiting: list[ast.AST] = list(ast.parse(path.read_text()).body)
+        while waiting:
+            node = waiting.pop()
+            if not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda)):
+                waiting += ast.iter_child_nodes(node)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in FIELDS:
+                written.append(f"{path.name}:{node.lineno} {node.attr}")
+    assert not written
+
+
+def test_fields_of_few_have_values_for_all():
+    made = op("PlainBackward0", lambda x, y: x, x=lambda g: g, y=None)
+    assert (made.hidden_inputs, made.differentiable_inputs, made.extras_from, made.rebuild) == ((1,), 1, 1, None)
+    other = op(
+        "OtherBackward0", lambda x, y: x, x=lambda g: g, y=None, hidden_inputs=(), extras_from=2, side_by_side=True
+    )
+    assert (other.hidden_inputs, other.extras_from, other.divisible, other.blocked) == ((), 2, LARGE_FACTOR, False)
+    with pytest.raises(TypeError, match="no field extra_from"):
+        Op("WrongBackward0", lambda x: x, rules={}, inputs=("x",), extra_from=2)

@@ -1,6 +1,7 @@
 """`pullback check PATH...`: how much of the torch surface a project uses is supported, without running it.
 
-Prints the percentage first, then each unsupported name with its places and the nearest supported name. `scan` reads
+Prints the percentage first, then each unsupported name with its places and the nearest supported name, then packages that are
+not installed and how to install them, and at last whether the program will run. `scan` reads
 the files; what exists is asked of Pullback itself, so the answer cannot go stale.
 """
 
@@ -12,6 +13,7 @@ from typing import Any
 
 from ..torch_names.lookup import COVERAGE_PAGE, find_torch_name, has_torch_name, nearest_torch_name, only_refuses
 from . import counted
+from .packages import absent, remedy
 from .scan import Unreadable, Use, scan_file, source_files
 
 _PLACES_SHOWN = 5
@@ -39,9 +41,14 @@ def report(paths: list[str]) -> dict[str, Any]:
         uses += found
         unreadable += failed
     judged: dict[str, str] = {}
+    packages: dict[str, list[str]] = {}
     places: dict[str, list[str]] = {}
     for use in uses:
         if use.name == "torch":
+            continue
+        if not use.name.startswith("torch."):
+            if absent(use.name, use.place.split(":")[0]):
+                packages.setdefault(use.name, []).append(use.place)
             continue
         if use.name not in judged:
             judged[use.name] = _judged_part(use.name)
@@ -65,6 +72,9 @@ def report(paths: list[str]) -> dict[str, Any]:
                 "places": places[name],
             }
             for name in missing
+        ],
+        "packages": [
+            {"name": name, "remedy": remedy(name), "places": where} for name, where in sorted(packages.items())
         ],
         "unreadable": [failure._asdict() for failure in unreadable],
     }
@@ -90,22 +100,37 @@ def _as_text(findings: dict[str, Any]) -> str:
         lines += [f"    {place}" for place in shown]
         if len(item["places"]) > len(shown):
             lines.append(f"    and {len(item['places']) - len(shown)} more")
+    if findings["packages"]:
+        lines += ["", "not installed:"]
+        for item in findings["packages"]:
+            lines += [f"  {item['name']}  ({item['remedy']})", f"    {item['places'][0]}"]
     if findings["unreadable"]:
         lines += ["", "not valid Python, so not checked:"]
         lines += [f"  {item['place']}: {item['reason']}" for item in findings["unreadable"]]
     if findings["unsupported"]:
         lines += ["", f"{COVERAGE_PAGE} lists what is supported. Methods of tensors are not checked here."]
+    lines += ["", _verdict(findings)]
     return "\n".join(lines)
 
 
+def _verdict(findings: dict[str, Any]) -> str:
+    """The last line: whether the program will run as it is, or what stands in its way."""
+    missing = [item["name"] for item in findings["unsupported"]]
+    reasons = [f"it uses {', '.join(missing[:_PLACES_SHOWN])}"] if missing else []
+    packages = [item["name"] for item in findings["packages"]]
+    reasons += [f"{', '.join(packages)} cannot be imported"] if packages else []
+    reasons += ["some files are not valid Python"] if findings["unreadable"] else []
+    return f"will not run as it is, because {'; '.join(reasons)}" if reasons else "will run"
+
+
 def main(arguments: list[str]) -> int:
-    """Print the findings; 0 if all is supported, 1 if something is not, 2 for a path that cannot be read."""
+    """Print the findings; 0 if it will run, 1 if something is missing, 2 for a path that cannot be read."""
     import argparse
 
     parser = argparse.ArgumentParser(
         prog="pullback check",
         description="Say which torch names .py and .ipynb files use and which of them are supported, without running "
-        "anything. Exit status: 0 if all are supported, 1 otherwise.",
+        "anything. Exit status: 0 if the program will run, 1 otherwise.",
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a file or a folder")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -121,4 +146,4 @@ def main(arguments: list[str]) -> int:
         print(json.dumps(findings, indent=2))
     else:
         print(_as_text(findings))
-    return 1 if findings["unsupported"] or findings["unreadable"] else 0
+    return 1 if findings["unsupported"] or findings["packages"] or findings["unreadable"] else 0

@@ -72,7 +72,9 @@ def _execute(run: Callable[[], Any]) -> int:
         run()
     except SystemExit:
         raise
-    except BaseException:
+    except BaseException as failure:
+        if isinstance(failure, ModuleNotFoundError):
+            _say_how_to_install(failure)
         report = sys.excepthook
 
         def report_without_launcher(kind: type[BaseException], error: BaseException, trace: Any) -> None:
@@ -82,6 +84,15 @@ def _execute(run: Callable[[], Any]) -> int:
         sys.excepthook = report_without_launcher
         raise
     return 0
+
+
+def _say_how_to_install(error: ModuleNotFoundError) -> None:
+    """A note about packages written for torch, which are installed without it."""
+    from .packages import is_known, remedy
+
+    package = str(error.name).partition(".")[0]
+    if is_known(package):
+        error.add_note(f"{package}: {remedy(package)}")
 
 
 def _new_main() -> ModuleType:

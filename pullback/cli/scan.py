@@ -1,6 +1,7 @@
 """Which torch names a Python file or notebook uses, found in its syntax tree; nothing is imported or run.
 
-Follows `import torch.x as y`, `from torch.x import y`, plain renames (`F = torch.nn.functional`) and attribute chains.
+Follows `import torch.x as y`, `from torch.x import y`, plain renames (`F = torch.nn.functional`) and attribute chains. Other
+packages that are imported are found as well.
 What a name is used on (methods of tensors) cannot be known without running, so it is not reported here.
 """
 
@@ -102,7 +103,7 @@ def _is_torch(module: str | None) -> bool:
 
 def _scan_tree(tree: ast.Module, place: str, names: dict[str, str]) -> list[Use]:
     """Collect what the tree binds to torch into `names`, then every use of it."""
-    uses: list[Use] = []
+    uses: list[Use] = _packages(tree, place)
     from_imports: set[str] = set()
     stored: set[str] = set()
     for node in ast.walk(tree):
@@ -130,6 +131,21 @@ def _scan_tree(tree: ast.Module, place: str, names: dict[str, str]) -> list[Use]
     visitor.visit(tree)
     uses += [Use(name, f"{place}:{line}") for name, line in visitor.found]
     return uses
+
+
+def _packages(tree: ast.Module, place: str) -> list[Use]:
+    """The other packages that are imported whatever happens: not those a `try` or a question stands before."""
+    found: list[Use] = []
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            found += [Use(item.name.partition(".")[0], f"{place}:{node.lineno}") for item in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.append(Use(str(node.module).partition(".")[0], f"{place}:{node.lineno}"))
+        elif not isinstance(node, (ast.Try, ast.If, ast.FunctionDef, ast.AsyncFunctionDef)):
+            waiting += ast.iter_child_nodes(node)
+    return [use for use in reversed(found) if use.name != "torch"]
 
 
 def _collect_renames(tree: ast.Module, names: dict[str, str]) -> None:

@@ -244,6 +244,41 @@ def test_check_does_not_run_or_import_the_program(package: Path, tmp_path: Path)
     assert not (tmp_path / "ran").exists() and not (tmp_path / "imported").exists()
 
 
+PACKAGES = """\
+import os, torch, neighbour
+import torchvision.transforms as T
+from torchaudio import load
+import no_such_package.part
+try:
+    import optional_package
+except ImportError:
+    pass
+def later():
+    import another_package
+"""
+
+
+def test_check_says_what_to_install_and_whether_it_will_run(package: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(PACKAGES)
+    (tmp_path / "neighbour.py").write_text("import torch\ntorch.relu\n")
+    result = pullback("check", "a.py", package=package, cwd=tmp_path)
+    assert result.returncode == 1
+    assert "torchaudio  (cannot run here: it loads compiled operators)\n    a.py:3\n" in result.stdout
+    assert "no_such_package  (pip install no_such_package)" in result.stdout
+    assert "optional" not in result.stdout and "another" not in result.stdout and "neighbour" not in result.stdout
+    last = result.stdout.splitlines()[-1]
+    assert last.startswith("will not run as it is, because no_such_package, torchaudio") and "imported" in last
+    good = pullback("check", "neighbour.py", package=package, cwd=tmp_path)
+    assert good.returncode == 0 and good.stdout.splitlines()[-1] == "will run"
+
+
+def test_run_says_how_to_install_what_is_written_for_torch(package: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torchmetrics_\n")
+    assert "pip" not in pullback("run", "a.py", package=package, cwd=tmp_path).stderr
+    (tmp_path / "a.py").write_text("raise ModuleNotFoundError('No module named', name='torchmetrics.text')\n")
+    assert "pip install --no-deps torchmetrics" in pullback("run", "a.py", package=package, cwd=tmp_path).stderr
+
+
 # --------------------------------------------------------------------------------------------------- pullback info
 
 

@@ -105,13 +105,14 @@ class Sweep:
 
     def call(self, place: Any, function: Callable[..., Any], *given: Any) -> Any:
         """Call what may lead to functions of the program, which can ask what pass is running, and where it is."""
-        token, before = _running.set(self), self.place
-        self.place = place
-        try:
+        outer, before = _running.get(), self.place
+        try:  # Ctrl-C may come as soon as a call has returned: nothing is set outside of here
+            _running.set(self)
+            self.place = place
             return function(*given)
         finally:
+            _running.set(outer)
             self.place = before
-            _running.reset(token)
 
     def step(self, node: Node, cotangent: Any) -> None:
         """Run one node, whatever it is: with several outputs, hooks, captures, in anomaly mode, in a recorded pass."""

@@ -52,7 +52,10 @@ def _deviation_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any, co
 
 
 def _deviation(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
-    return np.sqrt(_variance(x, axis, keepdims, correction))
+    out = np.sqrt(_variance(x, axis, keepdims, correction))
+    if x.dtype == np.float32 and np.isinf(out).any():  # squares above 1e38, whose root need not be
+        return np.sqrt(_variance(x.astype(np.float64), axis, keepdims, correction)).astype(x.dtype)
+    return out
 
 
 variance: Op = op("VarBackward0", _variance, x=_variance_pullback, batch=along("axis"))

@@ -297,3 +297,19 @@ def test_repeated_elements_keep_nothing_for_backward():
             for _ in range(2):
                 out.backward(pullback.ones_like(out))
             assert x.grad.tolist() == [[2.0 * repeats] * 2]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "row", ["x.std()", "x.std(0)", "x.std(1, keepdim=True)", "t.std_mean(x)[0]", "x.var()", "x.norm()"]
+)
+@pytest.mark.parametrize("size", [1e18, 1e20, 1e30])
+def test_deviations_of_large_numbers_do_not_overflow(row, size):
+    """Their squares do, in single precision."""
+    found = []
+    for library in (torch, pullback):
+        x = library.tensor([[size, -size, 0.0], [size, 2 * size, -size]], requires_grad=True)
+        out = eval(row, {"t": library, "x": x})
+        found.append([out.detach().numpy(), library.autograd.grad(out.sum(), x)[0].numpy()])
+    for got, want in zip(found[1], found[0], strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5)

@@ -361,8 +361,9 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 
 def __getattr__(name: str) -> Any:
-    from . import _for_others
+    if not name.startswith("__"):  # these the import of another name for this module asks, midway
+        from . import _for_others
 
-    if name in vars(_for_others) and not name.startswith("__"):
-        return getattr(_for_others, name)
+        if name in vars(_for_others):
+            return getattr(_for_others, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -339,9 +339,11 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # what the import of another name for this module asks, midway
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     from . import _pytree_paths
 
-    if name in vars(_pytree_paths) and not name.startswith("__"):
+    if name in vars(_pytree_paths):
         return getattr(_pytree_paths, name)
     kind, _, verb = name[1:].rpartition("_")  # such as `_dict_flatten`, with which programs register nodes of their own
     known = {each.__name__.lower(): SUPPORTED_NODES[each] for each in _BUILT_IN}

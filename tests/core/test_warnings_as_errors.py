@@ -1,5 +1,6 @@
 """Where torch is silent about overflow and division by zero we are too, even when a program makes errors of warnings."""
 
+import importlib
 import warnings
 
 import numpy as np
@@ -124,3 +125,18 @@ def test_passes_that_repeat_are_silent_as_well(name, monkeypatch):
             pullback.autograd.grad(root, x, weight)
             assert not heard
     assert plan.programs
+
+
+NAMED_TWICE = (
+    "utils._pytree optim.optimizer optim._functional nn.functional sparse dtypes raw_storage return_types func.older"
+)
+
+
+@pytest.mark.parametrize("name", NAMED_TWICE.split())
+def test_a_module_imports_nothing_while_it_is_given_another_name(name, monkeypatch):
+    """`import torch.utils._pytree` gives a module its second spec, and asks it for `__path__` before its package agrees."""
+    module = importlib.import_module(f"pullback.{name}")
+    monkeypatch.setattr(module, "__package__", "elsewhere")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not any(hasattr(module, asked) for asked in ("__wrapped__", "__origin__", "__nothing__"))

@@ -100,7 +100,9 @@ def __getattr__(name: str) -> Any:
         from .. import grad
 
         return grad
-    if name.startswith("_") and not name.startswith("__"):
+    if name.startswith("__"):  # what the import of another name for this module asks, midway
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    if name.startswith("_"):
         from ._steps import STEPS
 
         if name in STEPS:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, conjugate, op
+from ..constants import FLOAT32
 from ..kernels.like import largest
 from .cumulative import has_zeros, products_before
 from .fusing import number_for
@@ -53,7 +54,8 @@ def _deviation_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any, co
 
 def _deviation(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     out = np.sqrt(_variance(x, axis, keepdims, correction))
-    if x.dtype == np.float32 and np.isinf(out).any():  # squares above 1e38, whose root need not be
+    overflows = x.dtype is FLOAT32 and (np.isinf(out).any() if out.ndim else math.isinf(out))
+    if overflows:  # squares above 1e38, whose root need not be
         return np.sqrt(_variance(x.astype(np.float64), axis, keepdims, correction)).astype(x.dtype)
     return out
 

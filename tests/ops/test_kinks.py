@@ -276,7 +276,7 @@ x.scatter_reduce(0, i, t.tensor([float("nan"), 1.0, 1.0]), "amax")
 """
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("weight", [1.0, 0.0, NAN, INF])
 @pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], [2.0, 2.0, -1.0], [1.0, NAN, 3.0]])
 @pytest.mark.parametrize("row", LARGEST.strip().splitlines())
@@ -299,7 +299,7 @@ def test_repeated_elements_keep_nothing_for_backward():
             assert x.grad.tolist() == [[2.0 * repeats] * 2]
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(
     "row", ["x.std()", "x.std(0)", "x.std(1, keepdim=True)", "t.std_mean(x)[0]", "x.var()", "x.norm()"]
 )

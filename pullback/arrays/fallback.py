@@ -47,10 +47,12 @@ def _identity(x: Any, **_: Any) -> Any:
 take_example: Op = linear(
     "SelectBackward0", _identity, batch=Layout(_take, always=True),
     x=lambda g, number, size, level: place_example(g, number=number, size=size, level=level),
+    aten="select.int",
 )  # fmt: skip
 place_example: Op = linear(
     "SelectBackward0", _identity, batch=Layout(_place, always=True),
     x=lambda g, number, size, level: take_example(g, number=number, size=size, level=level),
+    aten="select.int",
 )  # fmt: skip
 gather_examples: Op = linear(
     "StackBackward0",

@@ -165,6 +165,7 @@ class Op:
         first_only: bool = False,
         undefined_allowed: bool = False,
         autocast: str = "as given",
+        aten: str | None = None,
         selects: bool = False,
         side_by_side: bool = False,
         cut_from: int | None = None,
@@ -205,6 +206,7 @@ class Op:
         self.variadic: bool = variadic
         if autocast not in CASTS:
             raise TypeError(f"autocast of {node_name} is {autocast!r}, not one of {', '.join(map(repr, CASTS))}")
+        self.aten: str | None = aten  # "name.overload" below autograd, where it does not follow from the node's name
         self.autocast: str = autocast  # the dtype of its inputs on the CPU while autocast is on: see `CASTS`
         self.side_by_side: bool = side_by_side  # rules take long: on large operands each gets a thread of its own
         if side_by_side:

@@ -263,6 +263,7 @@ without_region: Op = linear(
     lambda x, steps: _edited(x, 0, steps),
     x=lambda g, steps: without_region(g, steps=steps),
     batch=Layout("arrays.memory_rules:edited"),
+    aten="copy_",
 )
 copy_slices: Op = linear(
     "torch::autograd::CopySlices",
@@ -271,4 +272,5 @@ copy_slices: Op = linear(
     value=lambda g, steps: replay(g, steps=steps),
     inputs=("base", "value"),
     batch=Layout("arrays.memory_rules:edited"),
+    aten="copy_",
 )

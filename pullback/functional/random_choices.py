@@ -24,10 +24,16 @@ from .registry import public, refuse_gradients
 _bernoulli_from = op("BernoulliBackward0", replacement, kind="elementwise_pull", x=flat, values=None)
 _poisson_from = op("PoissonBackward0", replacement, kind="elementwise_pull", x=flat, values=None)
 # Where the mean, the deviation or both are tensors.
-_normal_by_mean = op("NormalBackward1", replacement, kind="elementwise_pull", x=flat, values=None)
-_normal_by_std = op("NormalBackward2", replacement, kind="elementwise_pull", x=flat, values=None)
+_normal_by_mean = op("NormalBackward1", replacement, kind="elementwise_pull", x=flat, values=None, aten="normal_")
+_normal_by_std = op("NormalBackward2", replacement, kind="elementwise_pull", x=flat, values=None, aten="normal_")
 _normal_by_both = op(
-    "NormalBackward3", lambda mean, std, values: values, kind="elementwise_pull", mean=flat, std=flat, values=None
+    "NormalBackward3",
+    lambda mean, std, values: values,
+    kind="elementwise_pull",
+    mean=flat,
+    std=flat,
+    values=None,
+    aten="normal_",
 )
 
 

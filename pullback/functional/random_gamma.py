@@ -23,6 +23,7 @@ gamma_slope: Any = op(
     kind="elementwise_pull",
     alpha=None,
     sample=None,
+    aten="_standard_gamma",
 )
 _gamma = op(
     "StandardGammaBackward0",
@@ -30,6 +31,7 @@ _gamma = op(
     kind="elementwise_pull",
     alpha=lambda g, alpha, out: g * gamma_slope(alpha, out),
     values=None,
+    aten="_standard_gamma",
 )
 
 

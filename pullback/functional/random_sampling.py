@@ -256,9 +256,9 @@ def replacement(x: np.ndarray, values: np.ndarray) -> np.ndarray:
     return values if values.ndim >= x.ndim else np.broadcast_to(values, x.shape)
 
 
-def _refill(node_name: str) -> Op:
+def _refill(node_name: str, aten: str) -> Op:
     """The operation behind a sampler in place: the old values are forgotten."""
-    return op(node_name, replacement, kind="elementwise_pull", x=flat, values=None)
+    return op(node_name, replacement, kind="elementwise_pull", x=flat, values=None, aten=aten)
 
 
 def _filled(refill: Op, x: Tensor, generator: Any, draw: Callable[..., np.ndarray], *args: Any) -> Tensor:
@@ -282,13 +282,17 @@ def _filled(refill: Op, x: Tensor, generator: Any, draw: Callable[..., np.ndarra
     return in_place(x, fill)
 
 
-_uniform, _normal, _random = _refill("UniformBackward0"), _refill("NormalBackward0"), _refill("RandomBackward0")
-_bernoulli, _exponential, _cauchy = (
-    _refill("BernoulliBackward2"),
-    _refill("ExponentialBackward0"),
-    _refill("CauchyBackward0"),
+_uniform, _normal, _random = (
+    _refill("UniformBackward0", "uniform_"),
+    _refill("NormalBackward0", "normal_"),
+    _refill("RandomBackward0", "random_"),
 )
-_geometric, _log_normal = _refill("GeometricBackward0"), _refill("LogNormalBackward0")
+_bernoulli, _exponential, _cauchy = (
+    _refill("BernoulliBackward2", "bernoulli.p"),
+    _refill("ExponentialBackward0", "exponential_"),
+    _refill("CauchyBackward0", "cauchy_"),
+)
+_geometric, _log_normal = _refill("GeometricBackward0", "geometric_"), _refill("LogNormalBackward0", "log_normal_")
 
 
 def uniform_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Tensor:

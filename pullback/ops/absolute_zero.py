@@ -84,5 +84,5 @@ def _make(op: Op) -> Op:
         forward = _sum_of_products(op.forward)
     return Op(
         op.node_name, forward, inputs=op.inputs, rules=op.rules, real_rules=op.real_rules, kind=op.kind,
-        partials=op.partials, batch=op.batch, autocast=op.autocast,
+        partials=op.partials, batch=op.batch, autocast=op.autocast, aten=op.aten,
     )  # fmt: skip

@@ -84,6 +84,7 @@ log_sigmoid: Op = op(
     x=lambda g, x: g * sigmoid(-x),
     # its kernel sees to large arrays itself, and its results lie in the order of the dims
     cut_from=0,
+    aten="log_sigmoid_forward",
 )
 
 
@@ -187,9 +188,11 @@ prelu: Op = op(
         "PreluKernelBackwardBackward0",
         lambda g, x, weight: choose(x > 0, g, g * weight),
         weight=lambda h, g, x: drop(x > 0, h * g),
+        aten="_prelu_kernel_backward",
     ),
     weight=lambda g, x: drop(x > 0, g * x),
     autocast="short",
+    aten="_prelu_kernel",
 )
 
 

@@ -84,4 +84,5 @@ attention: Op = fused(
     joint=_attention_pullback,
     autocast="short",
     copies_before_writes=True,
+    aten="_scaled_dot_product_flash_attention_for_cpu",
 )

@@ -42,12 +42,14 @@ def _copied(target: Any, x: Any) -> Any:
 
 
 # The tape's edge casts cotangents back, so the pullback of a cast is the identity.
-cast: Op = linear("ToCopyBackward0", _cast, x=lambda g: g, batch=SAME)
+cast: Op = linear("ToCopyBackward0", _cast, x=lambda g: g, batch=SAME, aten="_to_copy")
 clone: Op = linear("CloneBackward0", copy, x=lambda g: g, batch=SAME)
 clone_in: Op = linear("CloneBackward0", lambda x, order: copied_in(x, order), x=lambda g: g, batch=SAME)
 clone_contiguous: Op = linear("CloneBackward0", lambda x: copy(x, "C"), x=lambda g: g, batch=SAME)
 # Torch shows the copy's target, which has no gradient, as the first of two inputs.
-copied: Op = linear("torch::autograd::CopyBackwards", _copied, target=None, x=lambda g: g, batch=SAME, hidden_inputs=())
+copied: Op = linear(
+    "torch::autograd::CopyBackwards", _copied, target=None, x=lambda g: g, batch=SAME, hidden_inputs=(), aten="copy_"
+)
 
 
 def copy_over(x: Any, source: Any) -> None:
@@ -67,7 +69,12 @@ def _copy_into(x: Any, source: Any) -> Any:
 # The transpose of an operation that does not look at its input.
 nothing: Op = linear("ZeroBackward0", np.zeros_like, inputs=("x",), x=lambda g: nothing(g), batch=SAME)
 copy_into: Op = linear(
-    "torch::autograd::CopyBackwards", _copy_into, x=lambda g: nothing(g), source=lambda g: g, batch=COPIED_INTO
+    "torch::autograd::CopyBackwards",
+    _copy_into,
+    x=lambda g: nothing(g),
+    source=lambda g: g,
+    batch=COPIED_INTO,
+    aten="copy_",
 )
 
 # Real and imaginary parts. These are linear over the real numbers only.
@@ -100,8 +107,18 @@ complex_pairs: Op = op(
     "ViewAsComplexBackward0", _as_complex, kind="real_linear", x=lambda g: real_pairs(g), batch=LEADING
 )
 real_pairs: Op = op("ViewAsRealBackward0", _as_real, kind="real_linear", x=lambda g: complex_pairs(g), batch=LEADING)
-real: Op = op("SelectBackward0", lambda x: x.real, kind="real_linear", view=True, x=lambda g: g, batch=SAME)
-imag: Op = op("SelectBackward0", lambda x: x.imag, kind="real_linear", view=True, x=lambda g: g * 1j, batch=SAME)
+real: Op = op(
+    "SelectBackward0", lambda x: x.real, kind="real_linear", view=True, x=lambda g: g, batch=SAME, aten="select.int"
+)
+imag: Op = op(
+    "SelectBackward0",
+    lambda x: x.imag,
+    kind="real_linear",
+    view=True,
+    x=lambda g: g * 1j,
+    batch=SAME,
+    aten="select.int",
+)
 
 
 def _conj(x: Any) -> Any:
@@ -111,4 +128,4 @@ def _conj(x: Any) -> Any:
     return np.conj(out, out)
 
 
-conj: Op = op("ConjBackward0", _conj, kind="real_linear", x=lambda g: np.conj(g), batch=SAME)
+conj: Op = op("ConjBackward0", _conj, kind="real_linear", x=lambda g: np.conj(g), batch=SAME, aten="_conj")

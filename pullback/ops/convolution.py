@@ -151,6 +151,7 @@ convolution_weight: Op = op(
     g=_weight_map_left,
     x=_weight_map_right,
     autocast="short",
+    aten="convolution_backward",
 )
 
 # --- windows as columns ---

@@ -35,11 +35,12 @@ def _truth(ufunc: np.ufunc) -> Any:
     return forward
 
 
-all_axes: Op = _counting("All", _truth(np.logical_and), batch=along("axis"))
-any_axes: Op = _counting("Any", _truth(np.logical_or), batch=along("axis"))
+all_axes: Op = _counting("All", _truth(np.logical_and), aten="all.dim", batch=along("axis"))
+any_axes: Op = _counting("Any", _truth(np.logical_or), aten="any.dim", batch=along("axis"))
 count_nonzero: Op = _counting(
     "CountNonzero",
     lambda x, axis: in_order(np.asarray(np.add.reduce(np.asarray(x) != 0, axis=axis, dtype=np.int64))),
+    aten="count_nonzero.dim_IntList",
     batch=along("axis"),
 )
 argmax: Op = _counting(
@@ -108,11 +109,14 @@ def _searchsorted(rows: Any, values: Any, side: Any, kind: Any) -> Any:
     return out
 
 
-searchsorted: Op = _counting("Searchsorted", _searchsorted, ("rows", "values"), batch=SEARCHED)
+searchsorted: Op = _counting(
+    "Searchsorted", _searchsorted, ("rows", "values"), batch=SEARCHED, aten="searchsorted.Tensor"
+)
 isin: Op = _counting(
     "Isin",
     lambda x, among, invert: np.asarray(np.isin(sortable(x), sortable(among), invert=invert)),
     ("x", "among"),
+    aten="isin.Tensor_Tensor",
     batch=FOUND_AMONG,
 )
 
@@ -232,4 +236,4 @@ def _histogram(x: Any, weight: Any, *edges: Any, counts: Any, limits: Any, densi
     return (_density(found, list(edges)) if density else found, *edges)
 
 
-histogram: Op = op("HistogramBackward0", _histogram, inputs=(), outputs=0, variadic=True)
+histogram: Op = op("HistogramBackward0", _histogram, inputs=(), outputs=0, variadic=True, aten="histogram.bin_ct")

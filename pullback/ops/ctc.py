@@ -169,4 +169,4 @@ def _class_posterior(x: Any, targets: Any, inputs: Any, lengths: Any, blank: int
     return add_back(weights / np.sum(weights, axis=2, keepdims=True), shape=x.shape, index=labelled)
 
 
-ctc: Op = op("CtcLossBackward0", quiet(_ctc), inputs=("x",), outputs=0, joint=_ctc_pullback)
+ctc: Op = op("CtcLossBackward0", quiet(_ctc), inputs=("x",), outputs=0, joint=_ctc_pullback, aten="_ctc_loss")

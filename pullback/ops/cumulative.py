@@ -87,7 +87,11 @@ def _shift(x: Any, axis: int, reverse: bool) -> Any:
 
 
 shift: Op = linear(
-    "SliceBackward0", _shift, x=lambda g, axis, reverse: shift(g, axis=axis, reverse=not reverse), batch=along("axis")
+    "SliceBackward0",
+    _shift,
+    x=lambda g, axis, reverse: shift(g, axis=axis, reverse=not reverse),
+    batch=along("axis"),
+    aten="slice.Tensor",
 )
 
 
@@ -118,7 +122,9 @@ def _products_before_pullback(g: Any, x: Any, out: Any, axis: int, reverse: bool
     return conjugate(out) * later
 
 
-products_before: Op = op("ProdBackward1", _products_before, x=_products_before_pullback, batch=along("axis"))
+products_before: Op = op(
+    "ProdBackward1", _products_before, x=_products_before_pullback, batch=along("axis"), aten="prod.dim_int"
+)
 
 
 def has_zeros(x: Any) -> bool:

@@ -19,8 +19,10 @@ from .matmul import adjoint, diagonal_matrix, diagonal_of
 from .rearranging import triu
 
 
-def _decomposition(node_name: str, forward: Any, joint: Any) -> Op:
-    return op(node_name, forward, inputs=("x",), joint=joint, outputs=0, undefined_allowed=True, batch=LAST_AXES)
+def _decomposition(node_name: str, forward: Any, joint: Any, **fields: Any) -> Op:
+    return op(
+        node_name, forward, inputs=("x",), joint=joint, outputs=0, undefined_allowed=True, batch=LAST_AXES, **fields
+    )
 
 
 def _check_phase(diagonal: Any, function: str, what: str) -> None:
@@ -62,7 +64,7 @@ def _eigh_pullback(g: Any, outs: Any) -> list:
     return [vectors @ inner @ turned]
 
 
-eigh: Op = _decomposition("LinalgEighBackward0", laid_by_columns(_eigh, 1), _eigh_pullback)
+eigh: Op = _decomposition("LinalgEighBackward0", laid_by_columns(_eigh, 1), _eigh_pullback, aten="_linalg_eigh")
 
 # --- general eigenvalues ---
 
@@ -143,7 +145,7 @@ def _svd_vectors_pullback(to_left: Any, to_values: Any, to_right: Any, left: Any
     return result
 
 
-svd: Op = _decomposition("LinalgSvdBackward0", laid_by_columns(_svd, 0, 2), _svd_pullback)
+svd: Op = _decomposition("LinalgSvdBackward0", laid_by_columns(_svd, 0, 2), _svd_pullback, aten="_linalg_svd")
 
 # --- QR ---
 

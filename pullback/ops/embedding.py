@@ -123,6 +123,7 @@ sum_bags: Op = linear(
     x=_sum_bags_transpose,
     bags=None,
     batch=BAGS,
+    aten="_embedding_bag",
 )
 
 
@@ -137,6 +138,7 @@ def _mean_bags_transpose(g: Any, bags: Any, sizes: Any) -> Any:
 mean_bags: Op = linear(
     "EmbeddingBagBackward0", in_single(_mean_bags), inputs=("x", "bags", "sizes"), x=_mean_bags_transpose, bags=None, sizes=None,
     batch=BAGS,
+    aten="_embedding_bag",
 )  # fmt: skip
 
 
@@ -161,4 +163,11 @@ def _max_bags_pullback(g: Any, x_shape: tuple, bags: Any, extras: Any, count: in
     return np.swapaxes(scatter_planes(by_column, extras[0], spatial=(x_shape[0],)), 0, 1), None
 
 
-max_bags: Op = fused("EmbeddingBagBackward0", _max_bags, inputs=("x", "bags"), joint=_max_bags_pullback, batch=BAGS)
+max_bags: Op = fused(
+    "EmbeddingBagBackward0",
+    _max_bags,
+    inputs=("x", "bags"),
+    joint=_max_bags_pullback,
+    batch=BAGS,
+    aten="_embedding_bag",
+)

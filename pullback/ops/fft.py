@@ -115,8 +115,10 @@ def _transform_adjoint(g: Any, axes: tuple, scale: float, forward: bool) -> Any:
     return transform(g, axes=axes, scale=scale, forward=not forward)
 
 
-transform: Op = linear("FftC2CBackward0", _transform, x=_transform_adjoint, batch=along("axes"))
-transform_of_real: Op = linear("FftR2CBackward0", _transform, x=_transform_adjoint, batch=along("axes"))
+transform: Op = linear("FftC2CBackward0", _transform, x=_transform_adjoint, batch=along("axes"), aten="_fft_c2c")
+transform_of_real: Op = linear(
+    "FftR2CBackward0", _transform, x=_transform_adjoint, batch=along("axes"), aten="_fft_r2c"
+)
 
 
 @_batches_first(fixed=1)
@@ -139,7 +141,9 @@ def _real_transform_adjoint(g: Any, x_shape: tuple, axes: tuple, scale: float) -
     return real_inverse(half, axes=axes, size=x_shape[last], scale=scale)
 
 
-real_transform: Op = linear("FftR2CBackward0", _real_transform, x=_real_transform_adjoint, batch=along("axes"))
+real_transform: Op = linear(
+    "FftR2CBackward0", _real_transform, x=_real_transform_adjoint, batch=along("axes"), aten="_fft_r2c"
+)
 
 
 @_batches_first(fixed=1)
@@ -158,7 +162,9 @@ def _real_inverse_adjoint(g: Any, axes: tuple, size: int, scale: float) -> Any:
     return scale_inner(real_transform(g, axes=axes, scale=scale), axis=axes[-1], size=size, factor=2)
 
 
-real_inverse: Op = linear("FftC2RBackward0", _real_inverse, x=_real_inverse_adjoint, batch=along("axes"))
+real_inverse: Op = linear(
+    "FftC2RBackward0", _real_inverse, x=_real_inverse_adjoint, batch=along("axes"), aten="_fft_c2r"
+)
 
 
 def _scale_inner(x: Any, axis: int, size: int, factor: float) -> Any:
@@ -173,6 +179,7 @@ scale_inner: Op = linear(
     _scale_inner,
     x=lambda g, axis, size, factor: scale_inner(g, axis=axis, size=size, factor=factor),
     batch=along("axis"),
+    aten="_fft_c2r",
 )
 
 
@@ -191,7 +198,7 @@ def _resize_adjoint(g: Any, x_shape: tuple, axes: tuple) -> Any:
     return resize(g, axes=axes, sizes=tuple(x_shape[axis] for axis in axes))
 
 
-resize: Op = linear("ResizeBackward0", _resize, x=_resize_adjoint, batch=along("axes"))
+resize: Op = linear("ResizeBackward0", _resize, x=_resize_adjoint, batch=along("axes"), aten="resize_")
 
 # --- windows along the last axis ---
 

@@ -102,6 +102,7 @@ pick: Op = linear(
     x=lambda g, x_shape, index: add_back(g, shape=x_shape, index=index),
     batch=PICKED,
     keeps_params=True,
+    aten="index.Tensor",
 )
 add_back: Op = linear("IndexPutBackward0", _add_back, x=lambda g, index: pick(g, index=index), batch=PUT)
 
@@ -153,7 +154,14 @@ def _unmasked(g: Any, mask: Any) -> Any:
 
 
 masked_fill: Op = op(
-    "MaskedFillBackward0", _masked_fill, kind="elementwise_pull", x=_unmasked, mask=None, value=None, batch=FILLED
+    "MaskedFillBackward0",
+    _masked_fill,
+    kind="elementwise_pull",
+    x=_unmasked,
+    mask=None,
+    value=None,
+    batch=FILLED,
+    aten="masked_fill.Scalar",
 )
 masked_fill_from: Op = op(
     "MaskedFillBackward1",
@@ -163,4 +171,5 @@ masked_fill_from: Op = op(
     mask=None,
     value=lambda g, mask: np.sum(keep(mask, g)),
     batch=FILLED,
+    aten="masked_fill.Tensor",
 )

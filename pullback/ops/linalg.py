@@ -46,7 +46,9 @@ def _set_diagonal(x: Any, value: Any) -> Any:
     return out
 
 
-set_diagonal: Op = op("FillDiagonalBackward0", _set_diagonal, x=lambda g: set_diagonal(g, value=0), batch=LAST_AXES)
+set_diagonal: Op = op(
+    "FillDiagonalBackward0", _set_diagonal, x=lambda g: set_diagonal(g, value=0), batch=LAST_AXES, aten="fill_diagonal_"
+)
 
 
 def trace_of(x: Any) -> Any:
@@ -84,6 +86,7 @@ solve: Op = op(
     inputs=("a", "b"),
     joint=_solve_pullback,
     batch=MATRICES,
+    aten="_linalg_solve_ex",
 )
 
 
@@ -104,6 +107,7 @@ solve_vector: Op = op(
     inputs=("a", "b"),
     joint=_solve_vector_pullback,
     batch=MATRIX_AND_VECTOR,
+    aten="_linalg_solve_ex",
 )
 
 
@@ -154,6 +158,7 @@ pinv: Op = op(
     lambda x, atol, rtol, hermitian: in_order(_pinv(x, atol, rtol, hermitian)),
     x=_pinv_pullback,
     batch=PSEUDO_INVERSE,
+    aten="linalg_pinv.atol_rtol_tensor",
 )
 
 # --- determinants ---
@@ -167,7 +172,13 @@ def _det(x: Any) -> Any:
         return np.linalg.det(x)
 
 
-det: Op = op("LinalgDetBackward0", _det, x=lambda g, x: g[..., None, None] * conjugate(cofactors(x)), batch=LAST_AXES)
+det: Op = op(
+    "LinalgDetBackward0",
+    _det,
+    x=lambda g, x: g[..., None, None] * conjugate(cofactors(x)),
+    batch=LAST_AXES,
+    aten="_linalg_det",
+)
 
 
 def _leave_one_out(values: Any) -> Any:
@@ -219,7 +230,11 @@ def _cofactor_second_change(x: Any, m: Any, n: Any) -> Any:
 
 
 cofactors: Op = op(
-    "LinalgDetBackward0", _cofactors, x=lambda g, x: conjugate(cofactor_change(x, conjugate(g))), batch=LAST_AXES
+    "LinalgDetBackward0",
+    _cofactors,
+    x=lambda g, x: conjugate(cofactor_change(x, conjugate(g))),
+    batch=LAST_AXES,
+    aten="_linalg_det",
 )
 cofactor_change: Op = op(
     "LinalgDetBackward0",
@@ -227,6 +242,7 @@ cofactor_change: Op = op(
     x=lambda g, x, m: conjugate(_cofactor_second_change(x, m, conjugate(g))),
     m=lambda g, x: conjugate(cofactor_change(x, conjugate(g))),
     batch=MATRICES,
+    aten="_linalg_det",
 )
 
 
@@ -243,7 +259,15 @@ def _slogdet_pullback(g: Any, x: Any, out: Any) -> list:
     return [scale[..., None, None] * adjoint(inverse(x)[0])]
 
 
-slogdet: Op = op("LinalgSlogdetBackward0", _slogdet, outputs=0, inputs=("x",), joint=_slogdet_pullback, batch=LAST_AXES)
+slogdet: Op = op(
+    "LinalgSlogdetBackward0",
+    _slogdet,
+    outputs=0,
+    inputs=("x",),
+    joint=_slogdet_pullback,
+    batch=LAST_AXES,
+    aten="_linalg_slogdet",
+)
 
 # --- Cholesky ---
 

@@ -187,6 +187,7 @@ def _place_transpose(g: Any, target: Any, weight: Any, ignore_index: int, reduct
     return pick_classes(g, target, weight, ignore_index=ignore_index, reduction=reduction, smoothing=smoothing)
 
 
+_CLASS_LOSSES = (("NllLossBackward0", "nll_loss_forward"), ("NllLoss2DBackward0", "nll_loss2d_forward"))
 pick_classes: Op
 pick_classes_2d: Op
 pick_classes, pick_classes_2d = (
@@ -199,11 +200,18 @@ pick_classes, pick_classes_2d = (
         weight=None,
         engine_rules={"x": _pick_in_engine},
         gives_arrays=False,
+        aten=aten,
     )
-    for name in ("NllLossBackward0", "NllLoss2DBackward0")
+    for name, aten in _CLASS_LOSSES
 )
 place_classes: Op = linear(
-    "NllLossBackward0", _place_classes, batch=PLACED_CLASSES, x=_place_transpose, target=None, weight=None
+    "NllLossBackward0",
+    _place_classes,
+    batch=PLACED_CLASSES,
+    x=_place_transpose,
+    target=None,
+    weight=None,
+    aten="nll_loss_forward",
 )
 
 
@@ -255,8 +263,9 @@ cross_entropy, cross_entropy_2d = (
         batch=CLASSES,
         joint=_cross_entropy_pullback,
         copies_before_writes=True,
+        aten=aten,
     )
-    for name in ("NllLossBackward0", "NllLoss2DBackward0")
+    for name, aten in _CLASS_LOSSES
 )
 
 # --- two arrays of one shape ---
@@ -318,6 +327,7 @@ smooth_l1: Op = op(
     batch=ELEMENTWISE_LOSS,
     x=_smooth_l1_pullback,
     y=lambda g, x, y, beta, reduction: -_smooth_l1_pullback(g, x, y, beta, reduction),
+    aten="smooth_l1_loss",
 )
 
 

@@ -150,6 +150,7 @@ matmul: Op = op(
     autocast="short",
     batch=PRODUCT,
     side_by_side=True,
+    aten="_unsafe_view",
 )
 
 
@@ -186,6 +187,7 @@ vm: Op = op(
     b=lambda g, a: column(conjugate(a)) * g,
     autocast="short",
     batch=PRODUCT_OF_VECTORS,
+    aten="squeeze_.dim",
 )
 dot: Op = op(
     "DotBackward0",

@@ -109,6 +109,7 @@ rms_norm: Op = fused(
     batch=LAST_NORMALIZED,
     joint=_rms_norm_pullback,
     copies_before_writes=True,
+    aten="mul.Tensor",
 )
 
 # --- batch norm: statistics of each channel (axis 1) over everything else ---

@@ -104,6 +104,7 @@ euclidean_distances: Op = op(
     b=lambda g, a, b, out: _euclidean_left(adjoint(g), b, a, adjoint(out)),
     autocast="full",
     batch=MATRICES,
+    aten="_cdist_forward",
 )
 
 
@@ -151,6 +152,7 @@ distances_of: Op = op(
     b=lambda g, a, b, out, order: _distances_left(np.swapaxes(g, -1, -2), b, a, np.swapaxes(out, -1, -2), order),
     autocast="full",
     batch=MATRICES,
+    aten="_cdist_forward",
 )
 
 
@@ -165,8 +167,10 @@ def _symmetric(values: Any) -> Any:
     return symmetric(values)
 
 
-symmetric: Op = linear("NotImplemented", _symmetric, values=lambda g: pairs_of(g + np.swapaxes(g, -1, -2)))
-pairs_of: Op = linear("NotImplemented", _pairs, matrix=lambda g: triu(symmetric(g), diagonal=1))
+symmetric: Op = linear(
+    "NotImplemented", _symmetric, values=lambda g: pairs_of(g + np.swapaxes(g, -1, -2)), aten="floor_divide"
+)
+pairs_of: Op = linear("NotImplemented", _pairs, matrix=lambda g: triu(symmetric(g), diagonal=1), aten="floor_divide")
 
 
 def _pair_distances(x: Any, order: float) -> Any:

@@ -54,10 +54,20 @@ remainder: Op = op(
     kind="elementwise_pull",
     a=lambda g: g,
     b=lambda g, a, b: -g * divide_floor(a, b),
+    aten="remainder.Tensor",
 )
-remainder_scalar: Op = op("RemainderBackward0", _remainder, kind="elementwise_pull", a=lambda g: g, b=None)
-fmod: Op = op("FmodBackward1", _fmod, kind="elementwise_pull", a=lambda g: g, b=lambda g, a, b: -g * divide_trunc(a, b))
-fmod_scalar: Op = op("FmodBackward0", _fmod, kind="elementwise_pull", a=lambda g: g, b=None)
+remainder_scalar: Op = op(
+    "RemainderBackward0", _remainder, kind="elementwise_pull", a=lambda g: g, b=None, aten="remainder.Scalar"
+)
+fmod: Op = op(
+    "FmodBackward1",
+    _fmod,
+    kind="elementwise_pull",
+    a=lambda g: g,
+    b=lambda g, a, b: -g * divide_trunc(a, b),
+    aten="fmod.Tensor",
+)
+fmod_scalar: Op = op("FmodBackward0", _fmod, kind="elementwise_pull", a=lambda g: g, b=None, aten="fmod.Scalar")
 
 
 def _truncated_quotient(a: Any, b: Any) -> Any:
@@ -75,9 +85,13 @@ def _floor_quotient(a: Any, b: Any) -> Any:
     return np.where(np.equal(b, 0), np.true_divide(a, b), quotient)[()]
 
 
-divide_floor: Op = op("DivBackward2", _floor_quotient, kind="elementwise_pull", a=flat, b=flat)
-divide_trunc: Op = op("DivBackward2", _truncated_quotient, kind="elementwise_pull", a=flat, b=flat)
-floor_divide: Op = op("torch::autograd::NotImplemented", _floor_quotient, kind="elementwise_pull", a=flat, b=flat)
+divide_floor: Op = op("DivBackward2", _floor_quotient, kind="elementwise_pull", a=flat, b=flat, aten="div.Tensor_mode")
+divide_trunc: Op = op(
+    "DivBackward2", _truncated_quotient, kind="elementwise_pull", a=flat, b=flat, aten="div.Tensor_mode"
+)
+floor_divide: Op = op(
+    "torch::autograd::NotImplemented", _floor_quotient, kind="elementwise_pull", a=flat, b=flat, aten="floor_divide"
+)
 
 # --- angles, lengths, signs ---
 
@@ -107,8 +121,11 @@ copysign: Op = op(
     kind="elementwise_pull",
     a=lambda g, a, out: np.where(a == 0, 0, g * (out / np.where(a == 0, 1, a))),
     b=flat,
+    aten="copysign.Tensor",
 )
-copysign_scalar: Op = op("CopysignBackward1", np.copysign, kind="elementwise_pull", a=copysign.rules["a"], b=None)
+copysign_scalar: Op = op(
+    "CopysignBackward1", np.copysign, kind="elementwise_pull", a=copysign.rules["a"], b=None, aten="copysign.Scalar"
+)
 nextafter: Op = op(
     "NextafterBackward0", np.nextafter, kind="elementwise_pull", a=lambda g, a, b: np.where(a == b, 0, g), b=flat
 )
@@ -118,6 +135,7 @@ heaviside: Op = op(
     kind="elementwise_pull",
     x=flat,
     values=lambda g, x: np.where(x == 0, g, 0),
+    aten="floor_divide",
 )
 
 
@@ -134,6 +152,7 @@ ldexp: Op = op(
     kind="elementwise_pull",
     a=lambda g, b: g * conjugate(2.0**b),
     b=lambda g, out: g * conjugate(out) * 0.6931471805599453,
+    aten="ldexp.Tensor",
 )
 
 # --- sums of exponentials ---
@@ -193,6 +212,7 @@ lerp_scalar: Op = linear(
     a=lambda g, weight: g * np.conj(1 - weight),
     b=lambda g, weight: g * np.conj(weight),
     batch=ELEMENTWISE,
+    aten="lerp.Scalar",
 )
 lerp: Op = op(
     "LerpBackward1",
@@ -201,6 +221,7 @@ lerp: Op = op(
     a=lambda g, weight: g * conjugate(1 - weight),
     b=lambda g, weight: g * conjugate(weight),
     weight=lambda g, a, b: g * conjugate(b - a),
+    aten="lerp.Tensor",
 )
 
 

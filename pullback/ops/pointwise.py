@@ -26,13 +26,26 @@ _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 
 # --- arithmetic ---
 
-add: Op = linear("AddBackward0", ordered(operator.add), a=passed_on, b=passed_on, batch=ELEMENTWISE)
-subtract: Op = linear("SubBackward0", ordered(operator.sub), a=passed_on, b=lambda g: -g, batch=ELEMENTWISE)
+add: Op = linear("AddBackward0", ordered(operator.add), a=passed_on, b=passed_on, batch=ELEMENTWISE, aten="add.Tensor")
+subtract: Op = linear(
+    "SubBackward0", ordered(operator.sub), a=passed_on, b=lambda g: -g, batch=ELEMENTWISE, aten="sub.Tensor"
+)
 reverse_subtract: Op = linear(
-    "RsubBackward1", lambda a, b: b - a, a=lambda g: -g, b=passed_on, batch=ELEMENTWISE, hidden_inputs=(1,)
+    "RsubBackward1",
+    lambda a, b: b - a,
+    a=lambda g: -g,
+    b=passed_on,
+    batch=ELEMENTWISE,
+    hidden_inputs=(1,),
+    aten="rsub.Scalar",
 )
 reverse_subtract_tensors: Op = linear(
-    "RsubBackward0", ordered(lambda a, b: b - a, (1, 0)), a=lambda g: -g, b=passed_on, batch=ELEMENTWISE
+    "RsubBackward0",
+    ordered(lambda a, b: b - a, (1, 0)),
+    a=lambda g: -g,
+    b=passed_on,
+    batch=ELEMENTWISE,
+    aten="rsub.Tensor",
 )
 
 
@@ -45,7 +58,12 @@ def _add_scaled(a: Any, b: Any, alpha: Any) -> Any:
 
 
 add_scaled: Op = linear(
-    "AddBackward0", _add_scaled, a=passed_on, b=lambda g, alpha: g * np.conj(alpha), batch=ELEMENTWISE
+    "AddBackward0",
+    _add_scaled,
+    a=passed_on,
+    b=lambda g, alpha: g * np.conj(alpha),
+    batch=ELEMENTWISE,
+    aten="add.Tensor",
 )
 subtract_scaled: Op = linear(
     "SubBackward0",
@@ -53,6 +71,7 @@ subtract_scaled: Op = linear(
     a=passed_on,
     b=lambda g, alpha: -g * np.conj(alpha),
     batch=ELEMENTWISE,
+    aten="sub.Tensor",
 )
 reverse_subtract_scaled: Op = linear(
     "RsubBackward1",
@@ -60,9 +79,15 @@ reverse_subtract_scaled: Op = linear(
     a=lambda g, alpha: -g * np.conj(alpha),
     b=lambda g: g,
     batch=ELEMENTWISE,
+    aten="rsub.Scalar",
 )
 multiply: Op = elementwise(
-    "MulBackward0", operator.mul, a=lambda b: b, b=lambda a: a, real_rules={"a": operator.mul, "b": operator.mul}
+    "MulBackward0",
+    operator.mul,
+    a=lambda b: b,
+    b=lambda a: a,
+    real_rules={"a": operator.mul, "b": operator.mul},
+    aten="mul.Tensor",
 )
 
 
@@ -82,6 +107,7 @@ multiply_itself: Op = op(
     hidden_inputs=(),
     differentiable_inputs=-1,
     rebuild=_as_torch_shows_it,
+    aten="mul.Tensor",
 )
 
 divide: Op = op(
@@ -90,6 +116,7 @@ divide: Op = op(
     kind="elementwise_pull",
     a=lambda g, b: g / conjugate(b),
     b=lambda g, a, b: -g * conjugate((a / b) / b),
+    aten="div.Tensor",
 )
 
 
@@ -99,10 +126,20 @@ def _in_single(operation: Any) -> Any:
 
 # Half precision with a number, which it need not be able to hold: computed in float32, as torch does.
 multiply_by: Op = op(
-    "MulBackward0", _in_single(operator.mul), kind="elementwise_pull", a=lambda g, b: multiply_by(g, b), b=None
+    "MulBackward0",
+    _in_single(operator.mul),
+    kind="elementwise_pull",
+    a=lambda g, b: multiply_by(g, b),
+    b=None,
+    aten="mul.Tensor",
 )
 divide_by: Op = op(
-    "DivBackward0", _in_single(operator.truediv), kind="elementwise_pull", a=lambda g, b: divide_by(g, b), b=None
+    "DivBackward0",
+    _in_single(operator.truediv),
+    kind="elementwise_pull",
+    a=lambda g, b: divide_by(g, b),
+    b=None,
+    aten="div.Tensor",
 )
 negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g, batch=ELEMENTWISE, cut_from=LARGE)
 reciprocal: Op = elementwise("ReciprocalBackward0", lambda x: 1 / x, x=lambda out: -out * out)
@@ -153,7 +190,9 @@ def _power_scalar(x: Any, exponent: Any) -> Any:
     return x**exponent if exponent != 1 else +x
 
 
-power_scalar: Op = op("PowBackward0", _power_scalar, kind="elementwise_pull", x=_scalar_power_pull)
+power_scalar: Op = op(
+    "PowBackward0", _power_scalar, kind="elementwise_pull", x=_scalar_power_pull, aten="pow.Tensor_Scalar"
+)
 
 
 def _power(a: Any, b: Any) -> Any:
@@ -175,12 +214,14 @@ power: Op = op(
     kind="elementwise_pull",
     a=lambda g, a, b: np.where(b == 0, 0, g * conjugate(b * a ** np.where(b == 0, 1, b - 1))),
     b=lambda g, a, b, out: g * conjugate(_power_exponent_partial(a, b, out)),
+    aten="pow.Tensor_Tensor",
 )
 power_of_scalar: Op = op(
     "PowBackward2",
     lambda x, base: in_order(_power(np.asarray(base, dtype=x.dtype), x)),
     kind="elementwise_pull",
     x=lambda g, out, x, base: g * conjugate(_power_base_partial(out, x, base)),
+    aten="pow.Scalar",
 )
 
 
@@ -199,6 +240,7 @@ square: Op = elementwise(
     x=lambda x: _scalar_power_partial(x, 2),
     real_rules={"x": lambda g, x: g * (x + x) if type(x) is np.ndarray else g * _scalar_power_partial(x, 2)},
     shown_constants={"exponent": 2},
+    aten="pow.Tensor_Scalar",
 )
 sqrt: Op = elementwise("SqrtBackward0", np.sqrt, x=lambda out: 0.5 / out)
 
@@ -327,7 +369,7 @@ def flat(g: Any) -> Any:
     return np.where(np.False_, g, 0)
 
 
-def straight(node_name: str, pullback: Any, **others: Any) -> Any:
+def straight(node_name: str, pullback: Any, aten: str | None = None, **others: Any) -> Any:
     """The rule of a function of straight pieces: on tensors, `pullback(g, x, ...)` is an operation of its own.
 
     Its slope is the same around each x, so second derivatives are zero; but they are there, as in torch. `others` are
@@ -344,7 +386,7 @@ def straight(node_name: str, pullback: Any, **others: Any) -> Any:
 
     again.names = rule.names = names  # type: ignore[attr-defined]
     rules: dict[str, Any] = {"g": again, names[0]: flat, **others}
-    pulled: Op = op(node_name, pullback, kind="elementwise_pull", **rules)
+    pulled: Op = op(node_name, pullback, kind="elementwise_pull", aten=aten, **rules)
     return rule
 
 
@@ -387,7 +429,9 @@ sgn: Op = op("SgnBackward0", _sgn, kind="real_pull", x=_sgn_pullback)
 ceil: Op = op("CeilBackward0", np.ceil, kind="elementwise_pull", x=flat)
 floor: Op = op("FloorBackward0", np.floor, kind="elementwise_pull", x=flat)
 round_: Op = op("RoundBackward0", np.round, inputs=("x",), kind="elementwise_pull", x=flat)
-round_to: Op = op("RoundBackward1", lambda x, decimals: _round_to(x, decimals), kind="elementwise_pull", x=flat)
+round_to: Op = op(
+    "RoundBackward1", lambda x, decimals: _round_to(x, decimals), kind="elementwise_pull", x=flat, aten="round.decimals"
+)
 trunc: Op = op("TruncBackward0", np.trunc, kind="elementwise_pull", x=flat)
 frac: Op = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)
 
@@ -459,7 +503,12 @@ polar: Op = op(
 # --- taking floating point numbers apart ---
 
 frexp: Op = fused(
-    "FrexpBackward0", np.frexp, inputs=("x",), joint=lambda g, extras: (g * 2.0 ** -extras[0],), batch=ELEMENTWISE
+    "FrexpBackward0",
+    np.frexp,
+    inputs=("x",),
+    joint=lambda g, extras: (g * 2.0 ** -extras[0],),
+    batch=ELEMENTWISE,
+    aten="frexp.Tensor",
 )
 
 
@@ -572,6 +621,7 @@ clamp_min: Op = op(
     kind="elementwise_pull",
     a=lambda g, a, b: keep(a >= b, g),
     b=lambda g, a, b: keep(a < b, g),
+    aten="clamp_min.Tensor",
 )
 clamp_max: Op = op(
     "ClampMaxBackward1",
@@ -579,6 +629,7 @@ clamp_max: Op = op(
     kind="elementwise_pull",
     a=lambda g, a, b: keep(a <= b, g),
     b=lambda g, a, b: keep(a > b, g),
+    aten="clamp_max.Tensor",
 )
 clamp_between: Op = op(
     "ClampBackward0",
@@ -587,12 +638,23 @@ clamp_between: Op = op(
     x=lambda g, x, low, high: keep((x >= low) & (x <= high), g),
     low=lambda g, x, low, high: keep((low < high) & (x < low), g),
     high=lambda g, x, low, high: keep((high < low) | (x > high), g),
+    aten="clamp.Tensor",
 )
 clamp_below: Op = op(
-    "ClampBackward0", np.maximum, kind="elementwise_pull", a=clamp_min.rules["a"], b=clamp_min.rules["b"]
+    "ClampBackward0",
+    np.maximum,
+    kind="elementwise_pull",
+    a=clamp_min.rules["a"],
+    b=clamp_min.rules["b"],
+    aten="clamp.Tensor",
 )
 clamp_above: Op = op(
-    "ClampBackward0", np.minimum, kind="elementwise_pull", a=clamp_max.rules["a"], b=clamp_max.rules["b"]
+    "ClampBackward0",
+    np.minimum,
+    kind="elementwise_pull",
+    a=clamp_max.rules["a"],
+    b=clamp_max.rules["b"],
+    aten="clamp.Tensor",
 )
 fmax: Op = op(
     "FmaxBackward0",
@@ -615,16 +677,24 @@ where: Op = op(
     condition=None,
     a=lambda g, condition: keep(condition, g),
     b=lambda g, condition: drop(condition, g),
+    aten="where.self",
 )
 
 # --- filling: the old value is forgotten ---
 
-fill: Op = op("FillBackward2", lambda x, value: np.full(x.shape, value, x.dtype), kind="elementwise_pull", x=flat)
+fill: Op = op(
+    "FillBackward2",
+    lambda x, value: np.full(x.shape, value, x.dtype),
+    kind="elementwise_pull",
+    x=flat,
+    aten="fill_.Scalar",
+)
 fill_from: Op = op(
     "FillBackward3",
     lambda x, value: np.full(x.shape, value, x.dtype),
     x=flat,
     value=lambda g: np.sum(g),
     batch=FILLED_WITH,
+    aten="fill_.Tensor",
 )
 zero: Op = op("ZeroBackward0", lambda x: np.zeros_like(x), kind="elementwise_pull", x=flat)

@@ -51,13 +51,16 @@ def _spatial(x_shape: tuple, axes: int) -> tuple:
     return tuple(x_shape[len(x_shape) - axes :])
 
 
+_ATEN = {1: "squeeze.dim"}  # over one axis, torch puts another in and takes it out again
+
+
 def _max_op(axes: int, name: str, kernel: Any) -> Op:
     """An operation that gives maxima over `axes` axes, and their places: a cotangent is added back there."""
 
     def rule(g: Any, x_shape: tuple, extras: Any) -> tuple:
         return (scatter_planes(g, extras[0], spatial=_spatial(x_shape, axes)),)
 
-    return fused(name, in_single(kernel), inputs=("x",), batch=LEADING, joint=rule)
+    return fused(name, in_single(kernel), inputs=("x",), batch=LEADING, joint=rule, aten=_ATEN.get(axes))
 
 
 max_pool: dict[int, Op] = {
@@ -130,7 +133,14 @@ def _spread_average_rule(g: Any, **params: Any) -> Any:
 
 
 avg_pool: dict[int, Op] = {
-    axes: linear(name, keeping_channels(_average, *_RANKS[axes]), inputs=("x",), batch=LEADING, x=_average_rule)
+    axes: linear(
+        name,
+        keeping_channels(_average, *_RANKS[axes]),
+        inputs=("x",),
+        batch=LEADING,
+        x=_average_rule,
+        aten=_ATEN.get(axes),
+    )
     for axes, name in ((1, "SqueezeBackward1"), (2, "AvgPool2DBackward0"), (3, "AvgPool3DBackward0"))
 }
 avg_pool_transpose: Op = linear(
@@ -145,6 +155,7 @@ adaptive_avg_pool: dict[int, Op] = {
         inputs=("x",),
         batch=LEADING,
         x=lambda g, x_shape, output: adaptive_avg_transpose(g, spatial=_spatial(x_shape, len(output))),
+        aten=_ATEN.get(axes),
     )
     for axes, name in ((1, "SqueezeBackward1"), (2, "AdaptiveAvgPool2DBackward0"), (3, "AdaptiveAvgPool3DBackward0"))
 }
@@ -156,4 +167,5 @@ adaptive_avg_transpose: Op = linear(
     inputs=("x",),
     batch=LEADING,
     x=lambda g, x_shape, spatial: adaptive_avg_pool[len(spatial)](g, output=_spatial(x_shape, len(spatial))),
+    aten="_adaptive_avg_pool2d_backward",
 )

@@ -26,10 +26,13 @@ def _pulled(g: Any, x: Any, scale: Any, zero_point: Any, low: int, high: int) ->
     return np.where((step >= low) & (step <= high), g, 0)
 
 
-def _op(node: str) -> Op:
-    return op(node, _fake_quantize, kind="elementwise_pull", x=_pulled, scale=None, zero_point=None)
+def _op(node: str, aten: str | None = None) -> Op:
+    return op(node, _fake_quantize, kind="elementwise_pull", x=_pulled, scale=None, zero_point=None, aten=aten)
 
 
 fake_quantize: Op = _op("FakeQuantizePerTensorAffineCachemaskBackward0")
-fake_quantize_by_tensors: Op = _op("FakeQuantizePerTensorAffineCachemaskTensorQparamsBackward0")
+fake_quantize_by_tensors: Op = _op(
+    "FakeQuantizePerTensorAffineCachemaskTensorQparamsBackward0",
+    "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+)
 fake_quantize_channels: Op = _op("FakeQuantizePerChannelAffineCachemaskBackward0")

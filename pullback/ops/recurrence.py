@@ -139,7 +139,14 @@ def _rnn_pullback(
     return recorded_pullback(composed_cell, (g,), arrays, {"mode": mode}, needs)
 
 
-rnn_cell: Op = op("ThnnFusedCellBackward0", recurrent_cells.rnn, inputs=_STEP, joint=_rnn_pullback, batch=STEP)
+rnn_cell: Op = op(
+    "ThnnFusedCellBackward0",
+    recurrent_cells.rnn,
+    inputs=_STEP,
+    joint=_rnn_pullback,
+    batch=STEP,
+    aten="_thnn_fused_lstm_cell",
+)
 
 
 def _gru_pullback(
@@ -152,7 +159,14 @@ def _gru_pullback(
     return recorded_pullback(composed_cell, (g,), arrays, {"mode": "GRU"}, needs)
 
 
-gru_cell: Op = fused("ThnnFusedCellBackward0", recurrent_cells.gru, inputs=_STEP, joint=_gru_pullback, batch=STEP)
+gru_cell: Op = fused(
+    "ThnnFusedCellBackward0",
+    recurrent_cells.gru,
+    inputs=_STEP,
+    joint=_gru_pullback,
+    batch=STEP,
+    aten="_thnn_fused_lstm_cell",
+)
 
 
 def _lstm_pullback(
@@ -175,4 +189,5 @@ lstm_cell: Op = op(
     batch=STEP,
     # programs write to states between steps (`c[done] = 0`), so neither of them is saved
     extras_from=2,
+    aten="_thnn_fused_lstm_cell",
 )

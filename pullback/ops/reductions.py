@@ -107,7 +107,7 @@ def _sum_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return spread(g, x_shape, axis, keepdims)
 
 
-sum_axes: Op = linear("SumBackward1", _sum, x=_sum_transpose, batch=along("axis"))
+sum_axes: Op = linear("SumBackward1", _sum, x=_sum_transpose, batch=along("axis"), aten="sum.dim_IntList")
 
 
 def _all_axes(shape: tuple) -> tuple:
@@ -159,7 +159,7 @@ def mean_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
 
 
-mean_axes: Op = linear("MeanBackward1", _mean, x=mean_transpose, batch=along("axis"))
+mean_axes: Op = linear("MeanBackward1", _mean, x=mean_transpose, batch=along("axis"), aten="mean.dim")
 
 
 def _mean_all(x: Any) -> Any:
@@ -207,9 +207,14 @@ softmax_pull: Op = op(
     out=lambda h, g, out, axis: (
         h * (g - np.sum(g * out, axis=axis, keepdims=True)) - g * np.sum(h * out, axis=axis, keepdims=True)
     ),
+    aten="_softmax_backward_data",
 )
 softmax: Op = op(
-    "SoftmaxBackward0", _softmax, x=lambda g, out, axis: softmax_pull(g, out, axis=axis), batch=along("axis")
+    "SoftmaxBackward0",
+    _softmax,
+    x=lambda g, out, axis: softmax_pull(g, out, axis=axis),
+    batch=along("axis"),
+    aten="_softmax",
 )
 
 
@@ -237,6 +242,7 @@ log_softmax_pull: Op = op(
     batch=ALL_ALONG,
     g=lambda h, out, axis: h - np.sum(h * np.exp(out), axis=axis, keepdims=True),
     out=lambda h, g, out, axis: -h * np.exp(out) * np.sum(g, axis=axis, keepdims=True),
+    aten="_log_softmax_backward_data",
 )
 log_softmax: Op = op(
     "LogSoftmaxBackward0",
@@ -244,6 +250,7 @@ log_softmax: Op = op(
     x=lambda g, out, axis: log_softmax_pull(g, out, axis=axis),
     batch=along("axis"),
     takes_picked=True,
+    aten="_log_softmax",
 )
 
 # --- extrema ---

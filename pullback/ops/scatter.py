@@ -205,6 +205,7 @@ scatter_zero: Op = linear(
     x=lambda g, index, axis: scatter_zero(g, index, axis=axis),
     index=None,
     batch=SCATTERED,
+    aten="scatter.value",
 )
 scatter_src: Op = linear(
     "ScatterBackward0",
@@ -213,6 +214,7 @@ scatter_src: Op = linear(
     index=None,
     src=_back,
     batch=SCATTERED,
+    aten="scatter.src",
 )
 scatter_value: Op = op(
     "ScatterBackward1",
@@ -220,6 +222,7 @@ scatter_value: Op = op(
     x=lambda g, index, axis: scatter_zero(g, index, axis=axis),
     index=None,
     batch=SCATTERED,
+    aten="scatter.value",
 )
 
 # --- index_*: one index for each slice ---
@@ -303,6 +306,7 @@ index_clear: Op = linear(
     x=lambda g, index, axis: index_clear(g, index, axis=axis),
     index=None,
     batch=SLICES_AT,
+    aten="index_fill.int_Scalar",
 )
 index_copy: Op = linear(
     "IndexCopyBackward0",
@@ -332,7 +336,15 @@ def _kept(g: Any, index: Any, axis: int) -> Any:
     return index_clear(g, index, axis=axis)
 
 
-index_fill: Op = op("IndexFillBackward0", _index_fill, x=_kept, index=None, value=None, batch=SLICES_FILLED)
+index_fill: Op = op(
+    "IndexFillBackward0",
+    _index_fill,
+    x=_kept,
+    index=None,
+    value=None,
+    batch=SLICES_FILLED,
+    aten="index_fill.int_Scalar",
+)
 index_fill_from: Op = linear(
     "IndexFillBackward1",
     _index_fill,
@@ -340,6 +352,7 @@ index_fill_from: Op = linear(
     index=None,
     value=lambda g, index, axis: np.sum(g - _kept(g, index, axis)),
     batch=SLICES_FILLED,
+    aten="index_fill.int_Tensor",
 )
 
 # --- take and put: the tensor as one long row ---

@@ -63,7 +63,7 @@ def _count(x: Any, index: Any, axis: int, include_self: bool) -> Any:
     return np.maximum(spread(one, index, shape=x.shape, axis=axis) + include_self, 1)
 
 
-count: Op = op("ScatterReduceBackward0", _count, x=None, index=None, batch=SCATTERED)
+count: Op = op("ScatterReduceBackward0", _count, x=None, index=None, batch=SCATTERED, aten="scatter_reduce.two")
 
 
 def _rule(
@@ -108,7 +108,16 @@ def _tie_count(x: Any, mine: Any, theirs: Any, index: Any, axis: int) -> Any:
     return spread(theirs.astype(x.dtype), index, shape=x.shape, axis=axis) + mine.astype(x.dtype)
 
 
-tie_count: Op = op("ScatterReduceBackward0", _tie_count, x=None, mine=None, theirs=None, index=None, batch=SCATTERED)
+tie_count: Op = op(
+    "ScatterReduceBackward0",
+    _tie_count,
+    x=None,
+    mine=None,
+    theirs=None,
+    index=None,
+    batch=SCATTERED,
+    aten="scatter_reduce.two",
+)
 
 
 ones_of: Op = op("OnesLikeBackward0", np.ones_like, inputs=("x",), x=None, batch=SAME)
@@ -141,5 +150,12 @@ def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, inc
     return for_x, for_src
 
 
-scatter_reduce: Op = op("ScatterReduceBackward0", _reduced, inputs=("x", "index", "src"), joint=_rule, batch=SCATTERED)
+scatter_reduce: Op = op(
+    "ScatterReduceBackward0",
+    _reduced,
+    inputs=("x", "index", "src"),
+    joint=_rule,
+    batch=SCATTERED,
+    aten="scatter_reduce.two",
+)
 index_reduce: Op = op("IndexReduceBackward0", _reduced, inputs=("x", "index", "src"), joint=_rule, batch=SCATTERED)

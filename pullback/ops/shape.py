@@ -50,15 +50,25 @@ def _squeeze(x: Any, axes: tuple) -> Any:
 
 
 reshape: Op = linear("ViewBackward0", _reshape, view=True, x=_reshape_transpose, batch=RESHAPED)
-unsafe_reshape: Op = linear("UnsafeViewBackward0", _reshape, x=_reshape_transpose, batch=RESHAPED)
+unsafe_reshape: Op = linear("UnsafeViewBackward0", _reshape, x=_reshape_transpose, batch=RESHAPED, aten="_unsafe_view")
 unsqueeze: Op = linear("UnsqueezeBackward0", _unsqueeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
-unsqueeze_in_place: Op = linear("UnsqueezeBackward1", _unsqueeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
+unsqueeze_in_place: Op = linear(
+    "UnsqueezeBackward1", _unsqueeze, view=True, x=_reshape_transpose, batch=SQUEEZED, aten="unsqueeze_"
+)
 squeeze_all: Op = linear("SqueezeBackward0", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
-squeeze: Op = linear("SqueezeBackward1", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
-squeeze_several: Op = linear("SqueezeBackward2", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
-squeeze_all_in_place: Op = linear("SqueezeBackward3", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
-squeeze_in_place: Op = linear("SqueezeBackward4", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
-squeeze_several_in_place: Op = linear("SqueezeBackward5", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
+squeeze: Op = linear("SqueezeBackward1", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED, aten="squeeze.dim")
+squeeze_several: Op = linear(
+    "SqueezeBackward2", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED, aten="squeeze.dims"
+)
+squeeze_all_in_place: Op = linear(
+    "SqueezeBackward3", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED, aten="squeeze_"
+)
+squeeze_in_place: Op = linear(
+    "SqueezeBackward4", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED, aten="squeeze_.dim"
+)
+squeeze_several_in_place: Op = linear(
+    "SqueezeBackward5", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED, aten="squeeze_.dims"
+)
 alias: Op = linear("AliasBackward0", lambda x: x[...], view=True, x=lambda g: g, batch=SAME)
 
 
@@ -78,10 +88,16 @@ def _permute_transpose(g: Any, axes: tuple) -> Any:
 
 
 permute: Op = linear("PermuteBackward0", _permute, view=True, x=_permute_transpose, batch=PERMUTED)
-transpose: Op = linear("TransposeBackward0", _permute, view=True, x=_permute_transpose, batch=PERMUTED)
-transpose_in_place: Op = linear("TransposeBackward1", _permute, view=True, x=_permute_transpose, batch=PERMUTED)
+transpose: Op = linear(
+    "TransposeBackward0", _permute, view=True, x=_permute_transpose, batch=PERMUTED, aten="transpose.int"
+)
+transpose_in_place: Op = linear(
+    "TransposeBackward1", _permute, view=True, x=_permute_transpose, batch=PERMUTED, aten="transpose_"
+)
 matrix_transpose: Op = linear("TBackward0", _permute, view=True, x=_permute_transpose, batch=PERMUTED)
-matrix_transpose_in_place: Op = linear("TBackward1", _permute, view=True, x=_permute_transpose, batch=PERMUTED)
+matrix_transpose_in_place: Op = linear(
+    "TBackward1", _permute, view=True, x=_permute_transpose, batch=PERMUTED, aten="t_"
+)
 
 
 def _expand(x: Any, shape: tuple) -> Any:
@@ -117,9 +133,13 @@ def _place(x: Any, shape: tuple, index: tuple) -> Any:
     return out
 
 
-place: Op = linear("SliceBackward0", _place, x=lambda g, index: g[(*index, ...)], batch=PLACED)
-slice_: Op = linear("SliceBackward0", _index, view=True, x=_index_transpose, batch=SLICED, selects=True)
-select: Op = linear("SelectBackward0", _index, view=True, x=_index_transpose, batch=SLICED, selects=True)
+place: Op = linear("SliceBackward0", _place, x=lambda g, index: g[(*index, ...)], batch=PLACED, aten="slice_backward")
+slice_: Op = linear(
+    "SliceBackward0", _index, view=True, x=_index_transpose, batch=SLICED, selects=True, aten="slice.Tensor"
+)
+select: Op = linear(
+    "SelectBackward0", _index, view=True, x=_index_transpose, batch=SLICED, selects=True, aten="select.int"
+)
 insert: Op = linear(
     "UnsqueezeBackward0", _index, view=True, x=_index_transpose, batch=INSERTED
 )  # an index that ends with None
@@ -137,7 +157,9 @@ def _cleared(x: Any, index: tuple) -> Any:
     return out
 
 
-clear: Op = linear("SliceBackward0", _cleared, x=lambda g, index: clear(g, index=index), batch=PLACED)
+clear: Op = linear(
+    "SliceBackward0", _cleared, x=lambda g, index: clear(g, index=index), batch=PLACED, aten="slice.Tensor"
+)
 replace_selected: Op
 replace_slice: Op
 replace_slice, replace_selected = (

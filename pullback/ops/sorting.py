@@ -53,7 +53,7 @@ add_along: Op = linear(
 )
 
 
-def _selection(node_name: str, forward: Any, distinct: bool = True) -> Op:
+def _selection(node_name: str, forward: Any, distinct: bool = True, **fields: Any) -> Op:
     """An operation that returns (values, indices) along `axis`; `keepdims` False means the axis has been dropped.
 
     `distinct`: no element is picked twice.
@@ -66,7 +66,7 @@ def _selection(node_name: str, forward: Any, distinct: bool = True) -> Op:
             g, index = g[(*lead, None)], index[(*lead, None)]
         return (add_along(g, index, axis=axis, size=x_shape[axis], distinct=distinct),)
 
-    return fused(node_name, forward, inputs=("x",), joint=back, batch=along("axis"))
+    return fused(node_name, forward, inputs=("x",), joint=back, batch=along("axis"), **fields)
 
 
 def picked(x: Any, index: Any, axis: int, keepdims: Any) -> tuple[Any, ...]:
@@ -229,8 +229,8 @@ def _nanmedian(x: Any, axis: int, keepdims: Any) -> tuple:
     return picked(x, np.take_along_axis(order, position, axis), axis, keepdims)
 
 
-median: Op = _selection("MedianBackward1", _median)
-nanmedian: Op = _selection("NanmedianBackward1", _nanmedian)
+median: Op = _selection("MedianBackward1", _median, aten="median.dim")
+nanmedian: Op = _selection("NanmedianBackward1", _nanmedian, aten="nanmedian.dim")
 
 
 def _mode(x: Any, axis: int, keepdims: Any) -> tuple:
@@ -261,10 +261,14 @@ def _extremes(x: Any, index: Any, ufunc: Any, axis: int, keepdims: Any) -> tuple
 
 
 max_index: Op = _selection(
-    "MaxBackward0", lambda x, axis, keepdims: _extremes(x, x.argmax(axis, keepdims=True), np.maximum, axis, keepdims)
+    "MaxBackward0",
+    lambda x, axis, keepdims: _extremes(x, x.argmax(axis, keepdims=True), np.maximum, axis, keepdims),
+    aten="max.dim",
 )
 min_index: Op = _selection(
-    "MinBackward0", lambda x, axis, keepdims: _extremes(x, x.argmin(axis, keepdims=True), np.minimum, axis, keepdims)
+    "MinBackward0",
+    lambda x, axis, keepdims: _extremes(x, x.argmin(axis, keepdims=True), np.minimum, axis, keepdims),
+    aten="min.dim",
 )
 
 
@@ -330,6 +334,6 @@ def _no_gradient(name: str) -> Any:
     return rule
 
 
-distinct: Op = op("Unique2Backward0", _distinct, outputs=3, x=_no_gradient("_unique2"))
+distinct: Op = op("Unique2Backward0", _distinct, outputs=3, x=_no_gradient("_unique2"), aten="_unique2")
 distinct_slices: Op = op("UniqueDimBackward0", _distinct_slices, outputs=3, x=_no_gradient("unique_dim"))
 runs: Op = op("UniqueConsecutiveBackward0", _runs, outputs=3, x=_no_gradient("unique_consecutive"))

@@ -30,7 +30,11 @@ erfc: Op = elementwise("ErfcBackward0", kernels.erfc, x=lambda x: -_TWO_OVER_ROO
 erfcx: Op = elementwise("SpecialErfcxBackward0", kernels.erfcx, x=lambda x, out: 2 * x * out - _TWO_OVER_ROOT_PI)
 erfinv: Op = elementwise("ErfinvBackward0", kernels.erfinv, x=lambda x: np.exp(erfinv(x) ** 2) / _TWO_OVER_ROOT_PI)
 ndtr: Op = elementwise(
-    "MulBackward1", kernels.ndtr, x=lambda x: np.exp(-0.5 * x * x) / _ROOT_TWO_PI, copies_before_writes=True
+    "MulBackward1",
+    kernels.ndtr,
+    x=lambda x: np.exp(-0.5 * x * x) / _ROOT_TWO_PI,
+    copies_before_writes=True,
+    aten="mul.Scalar",
 )
 ndtri: Op = elementwise("SpecialNdtriBackward0", kernels.ndtri, x=lambda out: _ROOT_TWO_PI * np.exp(0.5 * out * out))
 # exp(-x^2/2) / ndtr(x) without the quotient of two vanishing numbers in the left tail.
@@ -86,12 +90,14 @@ zeta: Op = op(
     kind="elementwise_pull",
     x=lambda g, x, q: g * zeta_by_exponent(x, q),
     q=lambda g, x, q: g * -x * zeta(x + 1, q),
+    aten="special_zeta.other_scalar",
 )
 zeta_of_number: Op = op(
     "SpecialZetaBackward1",
     lambda q, x: kernels.zeta(np.asarray(x, q.dtype), q),
     kind="elementwise_pull",
     q=lambda g, q, x: g * -x * zeta_of_number(q, x=x + 1),
+    aten="special_zeta.self_scalar",
 )
 
 # --- modified Bessel functions: derivatives are combinations of neighbours ---
@@ -217,6 +223,7 @@ xlogy: Op = op(
     kind="elementwise_pull",
     x=lambda g, x, y: np.where((x == 0) & (np.real(y) <= 0), 0, xlogy(g, conjugate(y))),
     y=lambda g, x, y: g * conjugate(x / y),
+    aten="xlogy.Tensor",
 )
 xlog1py: Op = op(
     "SpecialXlog1PyBackward0",

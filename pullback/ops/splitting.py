@@ -40,6 +40,7 @@ split: Op = linear(
     joint=_join,
     batch=along("axis"),
     output_step=_piece_step,
+    aten="split.Tensor",
 )
 split_sizes: Op = linear(
     "SplitWithSizesBackward0",
@@ -74,4 +75,5 @@ unbind: Op = linear(
     joint=lambda g, axis: (stack(*g, axis=axis),),
     batch=along("axis"),
     output_step=_unbind_step,
+    aten="unbind.int",
 )

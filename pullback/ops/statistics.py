@@ -60,8 +60,8 @@ def _deviation(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     return out
 
 
-variance: Op = op("VarBackward0", _variance, x=_variance_pullback, batch=along("axis"))
-deviation: Op = op("StdBackward0", _deviation, x=_deviation_pullback, batch=along("axis"))
+variance: Op = op("VarBackward0", _variance, x=_variance_pullback, batch=along("axis"), aten="var.correction")
+deviation: Op = op("StdBackward0", _deviation, x=_deviation_pullback, batch=along("axis"), aten="std.correction")
 
 
 variance_mean: Op = op(
@@ -76,6 +76,7 @@ variance_mean: Op = op(
         _variance_pullback(g[0], x, axis, keepdims, correction) + mean_transpose(g[1], x_shape, axis, keepdims),
     ),
     batch=along("axis"),
+    aten="var_mean.correction",
 )
 deviation_mean: Op = op(
     "StdMeanBackward0",
@@ -89,6 +90,7 @@ deviation_mean: Op = op(
         _deviation_pullback(g[0], x, out, axis, keepdims, correction) + mean_transpose(g[1], x_shape, axis, keepdims),
     ),
     batch=along("axis"),
+    aten="std_mean.correction",
 )
 
 # --- log-sum-exp ---
@@ -163,7 +165,9 @@ def _product_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> A
 
 
 product_all: Op = op("ProdBackward0", _product, x=_product_pullback, autocast="full", batch=along("axis"))
-product_axes: Op = op("ProdBackward1", _product, x=_product_pullback, autocast="full", batch=along("axis"))
+product_axes: Op = op(
+    "ProdBackward1", _product, x=_product_pullback, autocast="full", batch=along("axis"), aten="prod.dim_int"
+)
 
 # --- sums that leave NaN out ---
 

@@ -25,7 +25,7 @@ def _resample(x: Any, axes: tuple, tables: tuple, back: tuple) -> Any:
     return x
 
 
-def resampling(name: str) -> Op:
+def resampling(name: str, aten: str | None = None) -> Op:
     """The operation under the node name torch gives it."""
     return linear(
         name,
@@ -33,10 +33,11 @@ def resampling(name: str) -> Op:
         inputs=("x",),
         batch=along("axes"),
         x=lambda g, axes, tables, back: resample_back(g, axes=axes, tables=back, back=tables),
+        aten=aten,
     )
 
 
-resample_back: Op = resampling("UpsampleBackward0")
+resample_back: Op = resampling("UpsampleBackward0", "upsample_bilinear2d_backward")
 _OPS: dict[str, Op] = {}
 
 
@@ -54,7 +55,7 @@ def _spatial(x_shape: tuple) -> tuple:
     return tuple(x_shape[2:])
 
 
-def _sampling(name: str) -> Op:
+def _sampling(name: str, aten: str) -> Op:
     return op(
         name,
         in_single(taps.weighted_taps),
@@ -63,11 +64,12 @@ def _sampling(name: str) -> Op:
         x=lambda g, weights, places, x_shape: spread_taps(g, weights, places, spatial=_spatial(x_shape)),
         weights=lambda g, x, places: taps_times_points(g, x, places),
         places=None,
+        aten=aten,
     )
 
 
-points_of_images: Op = _sampling("GridSampler2DBackward0")
-points_of_volumes: Op = _sampling("GridSampler3DBackward0")
+points_of_images: Op = _sampling("GridSampler2DBackward0", "grid_sampler_2d")
+points_of_volumes: Op = _sampling("GridSampler3DBackward0", "grid_sampler_3d")
 spread_taps: Op = op(
     "GridSampler2DBackwardBackward0",
     in_single(taps.spread_taps),
@@ -77,6 +79,7 @@ spread_taps: Op = op(
     points=lambda g, weights, places: points_of_images(g, weights, places),
     weights=lambda g, points, places: taps_times_points(points, g, places),
     places=None,
+    aten="grid_sampler_2d_backward",
 )
 taps_times_points: Op = op(
     "GridSampler2DBackwardBackward0",
@@ -87,6 +90,7 @@ taps_times_points: Op = op(
     points=lambda g, x, places: points_of_images(x, g, places),
     x=lambda g, points, places, x_shape: spread_taps(points, g, places, spatial=_spatial(x_shape)),
     places=None,
+    aten="grid_sampler_2d_backward",
 )
 
 # Where affine maps (N, axes, axes + 1) put points (1, K, axes + 1). Only the shape of the points matters to torch, which

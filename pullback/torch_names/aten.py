@@ -1,6 +1,6 @@
 """Operations under the names and arguments of torch's core: `MulBackward0` is what `aten.mul.Tensor` recorded.
 
-What a `TorchDispatchMode` is shown. Names follow from those of the nodes, with a table of exceptions; arguments are in
+What a `TorchDispatchMode` is shown. Names follow from those of the nodes where the field `aten` gives no other; arguments are in
 torch's order for the operations people look at, and for all others tensors in order and parameters by name.
 Operations that torch makes of several of its own, and are one here, are taken apart where products are involved
 (`PARTS`), so that these can be counted and kept; others show as the operation that gives them their name.
@@ -28,61 +28,27 @@ Arguments = tuple[list[Any], dict[str, Any]]
 
 # --- names ---
 
-_NAMES = {
-    "Cdist": "_cdist_forward", "Conj": "_conj", "CtcLoss": "_ctc_loss", "EmbeddingBag": "_embedding_bag",
-    "FftC2C": "_fft_c2c", "FftC2R": "_fft_c2r", "FftR2C": "_fft_r2c", "LinalgDet": "_linalg_det",
-    "LinalgEigh": "_linalg_eigh", "LinalgSlogdet": "_linalg_slogdet", "LinalgSolveEx": "_linalg_solve_ex",
-    "LinalgSvd": "_linalg_svd", "LogSigmoid": "log_sigmoid_forward", "LogSoftmax": "_log_softmax",
-    "LogSoftmaxBackwardData": "_log_softmax_backward_data", "NllLoss": "nll_loss_forward",
-    "NllLoss2D": "nll_loss2d_forward", "PreluKernel": "_prelu_kernel", "Softmax": "_softmax",
-    "PreluKernelBackward": "_prelu_kernel_backward",
-    "SoftmaxBackwardData": "_softmax_backward_data", "StandardGamma": "_standard_gamma", "ToCopy": "_to_copy",
-    "ScaledDotProductFlashAttentionForCpu": "_scaled_dot_product_flash_attention_for_cpu",
-    "ThnnFusedCell": "_thnn_fused_lstm_cell", "UnsafeView": "_unsafe_view", "Unique2": "_unique2",
-    "CopySlices": "copy", "Upsample": "upsample_bilinear2d_backward", "NotImplemented": "floor_divide",
-    "FakeQuantizePerTensorAffineCachemaskTensorQparams": "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
-    "SmoothL1Loss": "smooth_l1_loss", "AdaptiveAvgPool2DBackward": "_adaptive_avg_pool2d_backward",
-    "GridSampler2D": "grid_sampler_2d", "GridSampler2DBackward": "grid_sampler_2d_backward",
-    "GridSampler3D": "grid_sampler_3d",
-}  # fmt: skip
 _SPECIAL = re.compile(r"(Airy|Bessel|Modified|Scaled(?!Dot)|Spherical|Chebyshev|Shifted|Hermite|Laguerre|Legendre)")
-# The overload that a node belongs to, where it is not `default`.
-_OVERLOADS = {
-    "Tensor": "Add0 Sub0 Mul0 Div0 Clamp0 ClampMax1 ClampMin1 Copysign0 Fmod1 Remainder1 Frexp0 Index0 Ldexp0 Lerp1 "
-    "MaskedFill1 Rsub0 Slice0 Split0 Xlogy0 Fill3 Searchsorted0",
-    "Scalar": "Copysign1 Fmod0 Remainder0 Lerp0 MaskedFill0 Rsub1 Fill2 Mul1 Pow2",
-    "dim": "Max0 Min0 Mean1 Median1 Nanmedian1 Squeeze1 Squeeze4 All0 Any0", "dims": "Squeeze2 Squeeze5",
-    "correction": "Std0 StdMean0 Var0 VarMean0", "int": "Select0 Transpose0 Unbind0", "dim_IntList": "Sum1 CountNonzero0",
-    "dim_int": "Prod1", "int_Scalar": "IndexFill0", "int_Tensor": "IndexFill1", "Tensor_mode": "Div2", "two": "ScatterReduce0",
-    "Tensor_Scalar": "Pow0", "Tensor_Tensor": "Pow1 Isin0", "decimals": "Round1", "src": "Scatter0", "value": "Scatter1",
-    "self": "Where0", "bin_ct": "Histogram0", "p": "Bernoulli2", "atol_rtol_tensor": "LinalgPinv0",
-    "other_scalar": "SpecialZeta0", "self_scalar": "SpecialZeta1",
-}  # fmt: skip
-_OVERLOAD_OF = {node: overload for overload, nodes in _OVERLOADS.items() for node in nodes.split()}
 _IN_PLACE = {"Tensor_Scalar": "Scalar", "Tensor_Tensor": "Tensor"}  # overloads that are called otherwise there
-_ALWAYS_IN_PLACE = frozenset(
-    "fill copy cauchy exponential geometric log_normal normal random uniform fill_diagonal resize".split()
-)
-_IN_PLACE_NODES = frozenset("Squeeze3 Squeeze4 Squeeze5 Transpose1 T1 Unsqueeze1".split())
+
+
+def name_of(op: Op, in_place: bool = False) -> tuple[str, str]:
+    """Name and overload of the operator of torch's core that is one of our operations: its field `aten`, or by its node."""
+    name, _, overload = (op.aten or _name_by_node(op.node_name)).partition(".")
+    if in_place or name.endswith("_"):
+        return f"{name.removesuffix('_')}_", _IN_PLACE.get(overload, overload or "default")
+    return name, overload or "default"
 
 
 @cache
-def name_of(node_name: str, in_place: bool = False) -> tuple[str, str]:
-    """Name and overload of the operator of torch's core that records nodes of a name."""
-    found = re.fullmatch(r"(?:.*::)?(.+?)(?:Backward(\d*)|Backwards)?(_copy)?", node_name)
+def _name_by_node(node_name: str) -> str:
+    """`native_layer_norm` for "NativeLayerNormBackward0"."""
+    found = re.fullmatch(r"(?:.*::)?(.+?)(?:Backward\d*|Backwards)?(_copy)?", node_name)
     assert found is not None
-    stem, number, ending = found[1], found[2] or "0", found[3] or ""
-    name = _NAMES.get(stem)
-    if name is None:
-        words = re.sub(r"(\d)([A-Z])", lambda each: each[1] + each[2].lower(), stem)
-        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", words).lower()
-        if _SPECIAL.match(stem):
-            name = f"special_{name}"
-    name += ending
-    overload = _OVERLOAD_OF.get(stem + number, "default")
-    if in_place or name in _ALWAYS_IN_PLACE or stem + number in _IN_PLACE_NODES:
-        return f"{name}_", _IN_PLACE.get(overload, overload)
-    return name, overload
+    stem, ending = found[1], found[2] or ""
+    words = re.sub(r"(\d)([A-Z])", lambda each: each[1] + each[2].lower(), stem)
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", words).lower()
+    return f"special_{name}{ending}" if _SPECIAL.match(stem) else name + ending
 
 
 # --- arguments ---
@@ -255,7 +221,7 @@ def arguments_of(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], name: 
     ordered = in_order(name.removesuffix("_"), inputs, params)
     if ordered is not None:
         return ordered
-    written_out = _ARGUMENTS_OF.get(op) or _ARGUMENTS.get(name_of(op.node_name)[0].removesuffix("_"))
+    written_out = _ARGUMENTS_OF.get(op) or _ARGUMENTS.get(name_of(op)[0].removesuffix("_"))
     if written_out is not None:
         try:
             return written_out(*inputs, **params)
@@ -265,15 +231,11 @@ def arguments_of(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], name: 
     return args, {_PARAMETERS.get(name, name): value for name, value in params.items()}
 
 
-_TRANSPOSES = {convolution.convolution_weight: "convolution_backward", shape.place: "slice_backward"}
-
-
 def operator_name(op: Op, in_place: bool, grad: bool) -> tuple[str, str]:
     """Name and overload that an operation is shown under; transposes share the names of their nodes with others."""
-    backward = _TRANSPOSES.get(op)
-    if backward is None and op in _IN_RULES and not grad and running_sweep() is not None:
-        backward = "convolution_backward"
-    return (backward, "default") if backward is not None else name_of(op.node_name, in_place)
+    if op in _IN_RULES and not grad and running_sweep() is not None:
+        return "convolution_backward", "default"
+    return name_of(op, in_place)
 
 
 # Functions that torch's core has around an operator, and which a profile shows as well.

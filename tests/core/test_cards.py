@@ -14,6 +14,7 @@ from pullback.autograd.op import FIELDS, LARGE_FACTOR, Op, elementwise, fused, l
 from pullback.autograd.tape import apply
 from pullback.ops import layouts, matmul, shape
 from pullback.ops.layouts import Layout
+from pullback.torch_names.aten import name_of
 
 
 def test_constructors_share_their_fields():
@@ -127,3 +128,19 @@ def test_fields_of_few_have_values_for_all():
     assert (other.hidden_inputs, other.extras_from, other.divisible, other.blocked) == ((), 2, LARGE_FACTOR, False)
     with pytest.raises(TypeError, match="no field extra_from"):
         Op("WrongBackward0", lambda x: x, rules={}, inputs=("x",), extra_from=2)
+
+
+def test_names_below_autograd_follow_from_the_node_or_stand_on_the_operation():
+    def named(node_name, in_place=False, **fields):
+        return name_of(op(node_name, lambda x: x, x=lambda g: g, **fields), in_place)
+
+    assert named("NativeLayerNormBackward0") == ("native_layer_norm", "default")
+    assert named("BesselJ0Backward0") == ("special_bessel_j0", "default")
+    assert named("SumBackward1") == ("sum", "default")
+    assert named("SumBackward1", aten="sum.dim_IntList") == ("sum", "dim_IntList")
+    assert named("PowBackward0", True, aten="pow.Tensor_Scalar") == ("pow_", "Scalar")
+    assert (
+        named("FillBackward2", aten="fill_.Scalar")
+        == named("FillBackward2", True, aten="fill_.Scalar")
+        == ("fill_", "Scalar")
+    )

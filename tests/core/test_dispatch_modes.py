@@ -343,10 +343,10 @@ def test_all_operations_have_a_name_that_torch_knows() -> None:
     for module in pkgutil.iter_modules(pullback.ops.__path__, "pullback.ops."):
         for op in vars(importlib.import_module(module.name)).values():
             if isinstance(op, Op) and op.node_name not in NEWER:
-                name, overload = name_of(op.node_name)
+                name, overload = name_of(op)
                 if not hasattr(getattr(torch.ops.aten, name, None), overload):
                     unknown.append((op.node_name, name, overload))
-    assert not unknown, "a name that does not follow from the node's belongs into the table in torch_names/aten.py"
+    assert not unknown, "a name that does not follow from the node's belongs into the operation's field aten"
 
 
 @pytest.mark.parametrize("library", [torch, pullback])

@@ -472,3 +472,10 @@ def test_buffers_may_be_like_tensors():
     assert module._buffers["state"] is second
     with pytest.raises(TypeError, match="cannot assign 'int' object to buffer"):
         module.register_buffer("number", 3)
+
+
+@pytest.mark.parametrize("kind", ["LazyLinear", "LazyConv2d", "LazyBatchNorm1d", "LazyConvTranspose3d"])
+def test_modules_without_shapes_are_moved_and_cast(kind):
+    sizes = {"LazyLinear": (3,), "LazyBatchNorm1d": ()}.get(kind, (3, 2))
+    module = getattr(pullback.nn, kind)(*sizes).to("cpu").to(pullback.float64)
+    assert {parameter.dtype for parameter in module.parameters()} == {pullback.float64}

@@ -370,7 +370,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
 
         def convert(tensor: Any) -> Any:
             cast = dtype if tensor.is_floating_point() or tensor.is_complex() else None
-            wish = order if tensor.dim() in (4, 5) else None
+            wish = order if order is not None and tensor.dim() in (4, 5) else None  # lazy ones have no dims yet
             return tensor.to(device=device, dtype=cast, non_blocking=non_blocking, memory_format=wish)
 
         return self._apply(convert)

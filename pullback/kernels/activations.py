@@ -14,6 +14,7 @@ import numpy as np
 
 from ..quiet import restore, silence, warning_settings
 from .memory import empty_like
+from .order import converted
 from .order import empty_like as in_its_order
 from .threads import INLINE_BYTES, parallel_elements
 
@@ -90,7 +91,7 @@ def _chained(
             return chain(*arrays, None, *numbers)
         finally:
             restore(settings)
-    arrays = tuple([np.asarray(a, np.float32 if dtype.itemsize == 2 else None) for a in arrays])
+    arrays = tuple([converted(a, np.float32) if dtype.itemsize == 2 else np.asarray(a) for a in arrays])
     out = empty_like(arrays[0])
     parallel_elements(lambda *parts: chain(*parts, *numbers), arrays, [out], temporaries=temporaries)
     return out.astype(dtype, copy=False)

@@ -318,6 +318,12 @@ x[:, :0].norm(-2.0, dim=1)  ## cannot compute the -2 norm on the dimension 1
 x[:0].norm(-1, dim=1)
 t.dist(x[:0], x[:0], float("inf"))  ## cannot compute the inf norm on an empty tensor
 t.dist(x[:0], x[:0])
+t.nn.functional.gaussian_nll_loss(x, x * 2, x[:1] + 1, reduction="none")
+t.nn.functional.gaussian_nll_loss(x, x * 2, x[:, :1] + 1, reduction="none")
+t.nn.functional.gaussian_nll_loss(x, x * 2, x[:, 0] + 1, reduction="none")
+t.nn.functional.gaussian_nll_loss(x, x * 2, x[:1, :1] + 1, reduction="none")  ## var is of incorrect size
+t.einsum("ij,ij->i", x[:, :0], x[:, :0].double())
+t.einsum("i,i", x[0], x[0].double())  ## expected scalar type
 t.cov(x > 1)  ## bool dtype is not supported for input
 t.corrcoef(x > 1)  ## bool dtype is not supported for input
 t.poisson(x.long())  ## "poisson_cpu" not implemented for 'Long'

@@ -123,6 +123,10 @@ float16: a ** 3
 float16: a ** -1
 float16: a.rsqrt()
 float16: t.selu(a)
+float16: t.nn.functional.gelu(a)
+float16: t.nn.functional.silu(a)
+float16: t.nn.functional.softplus(a)
+complex64: t.nn.functional.rms_norm(a, (4,))
 float16: t.nn.functional.leaky_relu(a)
 int64: a.isfinite()
 int64: a.isnan()

@@ -106,7 +106,7 @@ KNOWN = [
     ),
     Known(
         "refused",
-        r"not implemented for '(Bool|Long|Int|ComplexFloat|ComplexDouble)'|must be a floating point but you specified"
+        r"not implemented for '(Bool|Byte|Char|Short|Int|Long|Complex\w+)'|or complex tensor as input\. Got (Bool|Int|Long)|must be a floating point but you specified"
         r"|can't be cast to the desired output type Bool",
         "torch does not look at the type of elements where there are none or one; pullback refuses it for any size",
     ),
@@ -120,6 +120,11 @@ KNOWN = [
         "gradient value, value",
         r"\.data\.mul_",
         "writes that are not counted, to what products of mixed types have saved: pullback has saved it in the common type",
+    ),
+    Known(
+        "strides",
+        r"(conj\(|\.m?H\b)(.|\n)*torch \([^)]*\b0\b",
+        "torch's conjugates of expanded tensors are views, pullback's are copies (docs/differences.md)",
     ),
     Known("dtype", r"complex32", "there is no complex32 (docs/differences.md)"),
     Known("requires_grad", r"int\d|long\(\)", "torch's tensors of integers can ask for gradients after a write"),
@@ -145,6 +150,11 @@ KNOWN = [
 OPEN = [
     Known("accepted", r"Can't detach views in-place", "detach_ of results that torch builds as views"),
     Known("accepted", r"a view of a leaf Variable", "writes to conjugates of leaves"),
+    Known(
+        "gradient value",
+        r"detach\(\)\.numpy\(\)\[",
+        "writes of NumPy to a result without dims, which are not counted, do not reach what was saved of it",
+    ),
     Known("strides", r"T\.kron\(", "layout of kron of integers and floats in columns"),
     Known("version, value, refused", r"pixel_(un)?shuffle", "pixel_shuffle is a view"),
     Known(

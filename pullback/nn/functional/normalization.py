@@ -102,6 +102,7 @@ def rms_norm(
     shape = _normalized(input, normalized_shape, "rms_norm", "*")
     _fits(weight, "weight", shape)
     if input._array.dtype.kind == "c":
+        input = input.contiguous()
         axis = tuple(range(input.ndim - len(shape), input.ndim))
         scale = ((input * input).mean(axis, True) + (eps or 0)).rsqrt()
         return input * scale if weight is None else input * scale * weight

@@ -50,7 +50,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     axis = wrap_dim(dim, input._array.ndim)
     if input._array.ndim == 0:
         return wrap(np.zeros((), np.int64))
-    return wrap(ops.sort.forward(input._array, axis, descending, True)[1])
+    return wrap(ops.sort(input._array, axis=axis, descending=descending, keepdims=True)[1])
 
 
 @public(out=True)

@@ -60,6 +60,17 @@ class Second:
         self.initialized = True
 
 
+@pytest.fixture
+def settings_restored():
+    """Some of the classes switch a setting of the library when they are made, anomaly mode for example."""
+    yield
+    for lib in (pullback, torch):
+        lib.autograd.set_detect_anomaly(False)
+        lib.set_grad_enabled(True)
+        lib.autograd.set_multithreading_enabled(True)
+
+
+@pytest.mark.usefixtures("settings_restored")
 def test_second_bases_are_initialized_where_torch_does():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .threads import parallel_tasks, pieces_worth, threads_to_share
+from .threads import parallel_tasks, pieces_worth, threads_worth
 from .windows import Windows
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ SMALL_PRODUCT: int = 1_000_000
 
 INLINE_PRODUCTS = 1 << 22
 """Fewer multiply-adds than this (a fifth of a millisecond) stay on the calling thread."""
-
-
-SHARED_PRODUCTS = 1 << 24
-"""Multiply-adds that are worth a third thread, and a fourth: pieces are many small calls, which wait for the interpreter."""
 
 
 def pieces_of(samples: int, positions: int, position_bytes: int) -> list[tuple[int, int, int, int]]:
@@ -73,8 +69,7 @@ def run_pieces(task: Callable[..., object], pieces: list[tuple], work: int) -> N
         for piece in pieces:
             task(*piece)
     else:
-        threads = min(threads_to_share(), max(2, -(-work // SHARED_PRODUCTS)))
-        parallel_tasks(task, pieces, products=True, threads=threads)
+        parallel_tasks(task, pieces, products=True, threads=threads_worth(work, INLINE_PRODUCTS))
 
 
 def padded_samples(windows: Windows, x: np.ndarray, pieces: list[tuple]) -> Callable[[int, int], np.ndarray]:

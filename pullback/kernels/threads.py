@@ -91,8 +91,14 @@ def pieces_worth(work: int, share: int) -> int:
 
 
 def threads_worth(work: int, share: int, most: int | None = MOST_THREADS) -> int:
-    """How many threads pay for `work`, if `share` of it keeps one busy for as long as waking it takes."""
-    return min(threads_to_share(most), max(-(-work // max(share, 1)), 1))
+    """How many threads pay for `work`, if `share` of it keeps one busy for as long as waking it takes.
+
+    Of work with `most` threads, a third and a fourth pay for four times as much: they wait for the interpreter as well.
+    """
+    count = -(-work // max(share, 1))
+    if most is not None and count > 2:
+        count = max(2, -(-work // max(4 * share, 1)))
+    return min(threads_to_share(most), max(count, 1))
 
 
 def set_num_threads(count: int) -> None:

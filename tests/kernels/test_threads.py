@@ -217,7 +217,8 @@ def test_blas_may_use_threads_of_its_own_only_while_ours_rest(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("megabytes", "long_calls", "expected"), [(1, False, 1), (3, False, 2), (64, False, 4), (64, True, 8), (6, True, 2)]
+    ("megabytes", "long_calls", "expected"),
+    [(1, False, 1), (3, False, 2), (8, False, 2), (64, False, 4), (64, True, 8), (6, True, 2)],
 )
 def test_as_many_threads_work_as_pay(monkeypatch, megabytes, long_calls, expected):
     asked = [1]

@@ -6,6 +6,7 @@ import warnings
 import pytest
 
 import pullback
+from pullback.autograd.mode import current_mode, set_mode
 
 torch = pytest.importorskip("torch")
 
@@ -62,11 +63,13 @@ class Second:
 
 @pytest.fixture
 def settings_restored():
-    """Some of the classes switch a setting of the library when they are made, anomaly mode for example."""
+    """Some of the classes switch a setting of the library when they are made: anomaly mode, safe gradients, others."""
+    before = current_mode()
     yield
+    set_mode(before)
+    torch.autograd.set_detect_anomaly(False)
+    torch.set_grad_enabled(True)
     for lib in (pullback, torch):
-        lib.autograd.set_detect_anomaly(False)
-        lib.set_grad_enabled(True)
         lib.autograd.set_multithreading_enabled(True)
 
 

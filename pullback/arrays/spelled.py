@@ -267,17 +267,24 @@ def operations() -> dict[str, Any]:
     """The operations by the names that they are shown by: with their module where the name is NumPy's, too."""
     found: dict[str, Any] = {}
     known: set[Op] = set()
-    loaded = [(path, module) for path, module in sorted(sys.modules.items()) if path.startswith("pullback.")]
-    for path, module in sorted(loaded, key=lambda item: not item[0].startswith("pullback.ops.")):
-        held = list(vars(module).items())
-        held += [
-            (f"{name}[{key!r}]", value) for name, inner in held if type(inner) is dict for key, value in inner.items()
-        ]
-        for name, value in held:
-            if isinstance(value, Op) and value not in known:
-                known.add(value)
-                taken = name in found or hasattr(np, name) or not name.isidentifier()
-                found[f"{path.removeprefix('pullback.')}.{name}" if taken else name] = value
+    loaded = sorted(sys.modules.items(), key=lambda item: (not item[0].startswith("pullback.ops."), item[0]))
+    held = [
+        (path.removeprefix("pullback."), name, value)
+        for path, module in loaded
+        if path.startswith("pullback.")
+        for name, value in list(vars(module).items())
+    ]
+    in_tables = [
+        (path, f"{name}[{key!r}]", value)
+        for path, name, table in held
+        if type(table) is dict
+        for key, value in table.items()
+    ]
+    for path, name, value in held + in_tables:  # a table may hold what has a name of its own elsewhere
+        if isinstance(value, Op) and value not in known:
+            known.add(value)
+            taken = name in found or hasattr(np, name) or not name.isidentifier()
+            found[f"{path}.{name}" if taken else name] = value
     return found
 
 

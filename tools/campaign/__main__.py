@@ -11,7 +11,7 @@ from .children import Campaign
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a campaign; the exit status is 1 if it found a difference."""
+    """Run a campaign; the exit status is 1 if it found more differences than are allowed."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.campaign", description="Random programs on torch and on pullback, compared line by line."
     )
@@ -27,6 +27,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--strides", choices=("none", "results", "all"), default="results", help="whose layouts are compared"
     )
+    parser.add_argument(
+        "--allowed", type=float, default=0.0, help="the share of programs that may differ before the exit status is 1"
+    )
     options = parser.parse_args(arguments)
     folder = options.output or Path(tempfile.mkdtemp(prefix="campaign_"))
     folder.mkdir(parents=True, exist_ok=True)
@@ -36,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     finally:
         (folder / "summary.md").write_text(campaign.summary())
         print("\n" + campaign.summary() + f"\n{folder}/summary.md")
-    return 1 if campaign.found else 0
+    return 1 if len(campaign.found) > options.allowed * campaign.counts["programs"] else 0
 
 
 if __name__ == "__main__":

@@ -358,6 +358,8 @@ class Op:
         for value in inputs:
             if type(value) is not ndarray and _dispatches(type(value)):
                 return value._pullback_apply(self, inputs, params)
+        if self.arranges and (type(inputs[0]) is not ndarray or inputs[0].ndim < 2):
+            return self.swift(*inputs, **params)  # dims have but one order, as on the tape
         return self.forward(*inputs, **params)
 
     def __repr__(self) -> str:

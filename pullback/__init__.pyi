@@ -734,7 +734,7 @@ def nansum(input: Any, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | 
 def narrow(input: Tensor, dim: _int, start: Any, length: _int) -> Tensor: """A view of `length` slices of a dim from `start`."""
 def narrow_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `narrow` gives."""
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor]: """Batch norm, and in training the mean and the inverse standard deviation it used; else two empty tensors."""
-def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor: """Channels taken from the groups in turn: (N, g * k, ...) read as (N, g, k, ...) and transposed."""
+def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor: """`channel_shuffle` under the name of the kernel that torch has for it."""
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]: """Dropout, and the mask of what it kept."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Tensor, Tensor, Tensor]: """Group norm, and the mean and the inverse standard deviation it used, (N, group)."""
 def native_layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Tensor, Tensor, Tensor]: """Layer norm, and the mean and the inverse standard deviation it used."""

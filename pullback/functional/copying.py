@@ -22,6 +22,7 @@ from ..storage import storage_of
 from ..tensor import Tensor
 from .checks import ONE_VALUE, invalid_combination
 from .operands import NUMBERS, as_operand, common_shape
+from .refusals import naming_arguments
 from .registry import FUNCTIONS, METHODS, public
 from .writing import plain_operands
 
@@ -220,7 +221,7 @@ def _zero_over(array: Any) -> None:
 
 METHODS["fill_"] = fill_
 METHODS["zero_"] = zero_
-FUNCTIONS["zero_"], FUNCTIONS["fill_"] = zero_, fill_
+FUNCTIONS["zero_"], FUNCTIONS["fill_"] = naming_arguments(zero_), naming_arguments(fill_)
 
 
 @public()

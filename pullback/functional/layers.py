@@ -15,6 +15,7 @@ from ..nn.functional.dropout import feature_dropout as _feature_dropout
 from ..nn.functional.embedding import shorten_rows as _shorten_rows
 from ..nn.functional.grids import GRID_SAMPLE_INTERPOLATION_MODES, GRID_SAMPLE_PADDING_MODES
 from ..tensor import Tensor
+from .refusals import naming_arguments
 from .registry import FUNCTIONS, METHODS, with_out
 
 # The same function under both names.
@@ -29,6 +30,15 @@ for _name in _SHARED:
     FUNCTIONS[_name] = getattr(F, _name)
 for _name in ("hardshrink", "prelu"):
     METHODS[_name] = getattr(F, _name)
+
+
+def _reduction(number: int) -> str:
+    """What a number asks for. All but 1 and 2 ask for every loss, as in torch."""
+    if type(number) is not int:
+        raise TypeError(
+            f'argument \'reduction\' must be int, not {type(number).__name__}: 0 for "none", 1 for "mean", 2 for "sum"'
+        )
+    return REDUCTIONS[number] if 0 <= number <= 2 else "none"
 
 
 def _at_top(function: Callable) -> Callable:
@@ -175,6 +185,7 @@ for _name, _function in (
 
 
 @_at_top
+@naming_arguments
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """Dropout, and the mask of what it kept."""
     ones = input.new_ones(tuple(input.shape))
@@ -193,7 +204,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits` with a number for the reduction."""
     return F.binary_cross_entropy_with_logits(
-        input, target, weight, reduction=REDUCTIONS[reduction], pos_weight=pos_weight
+        input, target, weight, reduction=_reduction(reduction), pos_weight=pos_weight
     )
 
 
@@ -202,13 +213,13 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.cosine_embedding_loss` with a number for the reduction."""
-    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
+    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=_reduction(reduction))
 
 
 @_at_top
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """`nn.functional.hinge_embedding_loss` with a number for the reduction."""
-    return F.hinge_embedding_loss(input, target, margin, reduction=REDUCTIONS[reduction])
+    return F.hinge_embedding_loss(input, target, margin, reduction=_reduction(reduction))
 
 
 @_at_top
@@ -216,7 +227,7 @@ def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.margin_ranking_loss` with a number for the reduction."""
-    return F.margin_ranking_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
+    return F.margin_ranking_loss(input1, input2, target, margin, reduction=_reduction(reduction))
 
 
 @_at_top
@@ -229,7 +240,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
 @_at_top
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     """`nn.functional.poisson_nll_loss` with a number for the reduction."""
-    return F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=REDUCTIONS[reduction])
+    return F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_reduction(reduction))
 
 
 @_at_top
@@ -238,7 +249,7 @@ def triplet_margin_loss(
     swap: bool = False, reduction: int = 0,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.triplet_margin_loss` with a number for the reduction."""
-    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=REDUCTIONS[reduction])
+    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction))
 
 
 @_at_top
@@ -247,7 +258,7 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.ctc_loss` with a number for the reduction."""
-    return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, REDUCTIONS[reduction], zero_infinity)
+    return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _reduction(reduction), zero_infinity)
 
 
 # --- windows and grids ---

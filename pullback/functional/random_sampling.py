@@ -31,7 +31,7 @@ from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .operands import need_int
 from .random_bounds import check_permutation, check_uniform, integer_range
-from .refusals import blamed, refuse_unknown
+from .refusals import blamed, naming_arguments, refuse_unknown
 from .registry import FUNCTIONS, METHODS, write_out
 
 FUNCTIONS.update({name: getattr(random_module, name) for name in (
@@ -237,7 +237,8 @@ def randint_like(
     return _like(_integers, input, generator, dtype, requires_grad, device, memory_format, first, end)
 
 
-FUNCTIONS.update({f.__name__: f for f in (rand, randn, randint, randperm, rand_like, randn_like, randint_like)})
+FUNCTIONS.update({f.__name__: f for f in (rand, randn, randint, randperm, rand_like, randn_like)})
+FUNCTIONS["randint_like"] = naming_arguments(randint_like)
 
 
 # --- in place ---

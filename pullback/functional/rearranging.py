@@ -124,7 +124,7 @@ def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
     return apply(ops.repeat, (input,), {"repeats": counts})
 
 
-@public(wrap=False)
+@public()
 def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """Copies of the tensor along its last dims."""
     counts = sizes_of(in_a_row("tile", dims, named, "dims"))

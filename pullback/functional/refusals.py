@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from inspect import unwrap
 from traceback import walk_tb
 from types import CodeType, FrameType
 from typing import Any, TypeVar, cast
@@ -151,7 +152,7 @@ _TAKES_SEVERAL = 4  # what Python sets for a function of `*tensors`
 def _given(frame: FrameType, function: Any) -> tuple[str, dict[str, Any]]:
     """The name and the arguments of the public function that a frame runs; none if it runs another."""
     code = frame.f_code
-    called = code in (getattr(each, "__code__", None) for each in (function, getattr(function, "__wrapped__", None)))
+    called = code is getattr(unwrap(function), "__code__", None)
     count = code.co_argcount
     asks = "_entry" in code.co_varnames[count : count + code.co_kwonlyargcount]  # of `torch_function.redirect`
     if asks or not called and not _is_public(code):

@@ -23,6 +23,7 @@ from .checks import ONE_VALUE, invalid_combination
 from .index_parsing import FULL, kept, parse
 from .indexing import check_fits, put_in_place
 from .operands import NUMBERS, common_shape, number_tensor, wrap_dim
+from .refusals import naming_arguments
 from .registry import FUNCTIONS, METHODS, public
 from .selection import check_elementwise, check_index, in_bounds
 
@@ -425,4 +426,4 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 METHODS.update(
     index_add_=index_add_, index_fill_=index_fill_, index_put_=index_put_, masked_fill_=masked_fill_, scatter_=scatter_
 )
-FUNCTIONS["index_put_"] = index_put_
+FUNCTIONS["index_put_"] = naming_arguments(index_put_)

@@ -51,6 +51,15 @@ CALLS = [
     ("F.scaled_dot_product_attention", M[None], M[None], M[None]), ("F.mse_loss", M, M), ("F.cross_entropy", M, PLACES),
     ("F.gaussian_nll_loss", M, M, M), ("F.kl_div", M, M), ("F.embedding", PLACES, M), ("F.one_hot", PLACES),
     ("F.bilinear", M, M, np.ones((2, 3, 3), "f")),
+    ("F.channel_shuffle", IMAGE, 2), ("channel_shuffle", IMAGE, 2), ("native_channel_shuffle", IMAGE, 2), ("tile", M, (2, 1)),
+    ("randint_like", M, 3), ("F.max_pool2d_with_indices", IMAGE, 2), ("F.adaptive_max_pool2d_with_indices", IMAGE, 2),
+    ("F.adaptive_max_pool3d_with_indices", VOLUME, 2), ("F.max_pool3d_with_indices", VOLUME, 2),
+    ("F.conv_tbc", SEQ, np.ones((1, 6, 3), "f"), V),
+    ("F.cosine_embedding_loss", M, M, V), ("F.gumbel_softmax", M), ("F.multi_margin_loss", M, PLACES), ("F.nll_loss", M, PLACES),
+    ("F.multilabel_margin_loss", M, PLACES[None].repeat(3, 0)), ("F.pairwise_distance", M, M), ("F.poisson_nll_loss", M, M),
+    ("relu_", M), ("zero_", M), ("fill_", M, 2.0), ("F.soft_margin_loss", M, M), ("F.triplet_margin_loss", M, M, M),
+    ("native_dropout", M, 0.5, True), ("F.affine_grid", np.ones((1, 2, 3), "f"), (1, 1, 2, 2)),
+    ("F.ctc_loss", SEQ.transpose(2, 0, 1), np.ones((1, 2), int), np.array([6]), np.array([2])),
 ]  # fmt: skip
 KINDS = {"list": lambda a: a.tolist(), "array": lambda a: a, "text": lambda a: "abc", "object": lambda a: object()}
 

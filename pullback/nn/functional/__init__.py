@@ -16,9 +16,10 @@ from .activation import (
     leaky_relu, leaky_relu_, log_softmax, logsigmoid, mish, prelu, relu, relu6, relu_, rrelu, rrelu_, selu, selu_,
     sigmoid, silu, softmax, softmin, softplus, softshrink, softsign, tanh, tanhshrink, threshold, threshold_,
 )  # fmt: skip
+from .alignment import ctc_loss
 from .attention import multi_head_attention_forward, scaled_dot_product_attention
 from .classification import (
-    cross_entropy, ctc_loss, linear_cross_entropy, multi_margin_loss, multilabel_margin_loss, nll_loss,
+    cross_entropy, linear_cross_entropy, multi_margin_loss, multilabel_margin_loss, nll_loss,
 )  # fmt: skip
 from .convolution import (
     conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d, fold, unfold,
@@ -60,10 +61,14 @@ run_in_float32(
 )
 bilinear = in_float32(bilinear, cast=False)
 _NAMING = """
-    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d avg_pool1d avg_pool2d batch_norm
-    channel_shuffle conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity fold gaussian_nll_loss lp_pool1d
-    lp_pool2d lp_pool3d max_pool1d max_pool2d pad pdist pixel_shuffle pixel_unshuffle
-    scaled_dot_product_attention unfold""".split()
+    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool1d_with_indices
+    adaptive_max_pool2d adaptive_max_pool2d_with_indices adaptive_max_pool3d adaptive_max_pool3d_with_indices
+    affine_grid avg_pool1d avg_pool2d avg_pool3d batch_norm bilinear channel_shuffle conv_tbc conv_transpose1d
+    conv_transpose2d conv_transpose3d cosine_embedding_loss cosine_similarity fold gaussian_nll_loss grid_sample
+    grouped_mm gumbel_softmax kl_div lp_pool1d lp_pool2d lp_pool3d max_pool1d max_pool1d_with_indices max_pool2d
+    max_pool2d_with_indices max_pool3d max_pool3d_with_indices multi_margin_loss multilabel_margin_loss
+    native_channel_shuffle nll_loss pad pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss relu_
+    scaled_dot_product_attention soft_margin_loss triplet_margin_loss unfold""".split()
 for _name in _NAMING:  # others say by themselves what should have been a tensor
     globals()[_name] = naming_arguments(globals()[_name])
     globals()[_name].__module__ = __name__  # where it is found by its name: pickles ask

@@ -1,8 +1,7 @@
-"""Losses on classes: negative log-likelihood, cross entropy, multi-class margins and CTC."""
+"""Losses on classes: negative log-likelihood, cross entropy, and multi-class margins."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ from ...functional.matmul import linear
 from ...functional.operands import need_int
 from ...functional.reductions import log_softmax
 from ...ops import loss as ops
-from ...ops.ctc import ctc
-from ...ops.pointwise import relu, where
+from ...ops.pointwise import relu
 from ...ops.sorting import take_along
 from ...tensor import Tensor
 from ._common import constant, reduced, reduction_name
@@ -258,80 +256,3 @@ def multilabel_margin_loss(
     gaps = apply(relu, (1 - own.unsqueeze(2) + rows.unsqueeze(1),))
     losses = (gaps * constant(counts)).sum((1, 2)) / classes
     return reduced(losses if input.ndim == 2 else losses.reshape(()), name)
-
-
-# --- sequences without alignment ---
-
-
-def _lengths(value: Tensor | Sequence[int], name: str) -> np.ndarray:
-    array = value._array if isinstance(value, Tensor) else np.asarray(value)
-    if not isinstance(value, Tensor) and (array.ndim != 1 or array.size and array.dtype.kind not in "iu"):
-        raise TypeError(f"ctc_loss(): argument '{name}' must be Tensor or tuple of ints, not {type(value).__name__}")
-    if array.dtype.kind not in "iu":
-        raise RuntimeError(f"{name} must be integral")
-    return np.atleast_1d(array).astype(np.int64)
-
-
-@looping
-def ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
-    reduction: str = "mean", zero_infinity: bool = False,
-) -> Tensor:  # fmt: skip
-    """Connectionist temporal classification: minus the log-probability of all alignments of each target sequence.
-
-    `log_probs` has shape (length, batch, classes), class `blank` among them; `targets` has shape (batch, longest), or
-    holds all targets in one vector; `input_lengths` and `target_lengths` say how much of each counts. `zero_infinity`
-    makes losses of targets that cannot be aligned zero. "mean" divides by the lengths of the targets first.
-    """
-    name = reduction_name(reduction)
-    if log_probs.ndim not in (2, 3):
-        raise RuntimeError(f"ctc_loss expects log_probs of 2 or 3 dimensions, but got {log_probs.ndim}")
-    batched = log_probs.ndim == 3
-    scores = log_probs if batched else log_probs.unsqueeze(1)
-    steps, samples, classes = scores.shape
-    if not scores.numel():
-        raise RuntimeError("log_probs tensor must not be empty")
-    if not 0 <= blank < classes:
-        raise RuntimeError("blank must be in label range")
-    inputs, lengths = _lengths(input_lengths, "input_lengths"), _lengths(target_lengths, "target_lengths")
-    for label, values in (("input_lengths", inputs), ("target_lengths", lengths)):
-        if values.size != samples:
-            raise RuntimeError(f"{label} must be of size batch_size")
-    if np.any(inputs > steps) or np.any(inputs < 0):
-        raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {int(inputs.max())}")
-    rows = _target_rows(targets._array, lengths, samples)
-    losses = apply(ctc, (scores,), {"targets": rows, "inputs": inputs, "lengths": lengths, "blank": blank})[0]
-    if zero_infinity:
-        zero = constant(np.asarray(0, losses._array.dtype))
-        losses = where(losses == float("inf"), zero, losses)
-    if name == "mean":
-        divisors = np.maximum(lengths, 1).astype(losses._array.dtype)
-        return (losses / constant(divisors)).mean()
-    if name == "sum":
-        return losses.sum()
-    return losses if batched else losses.reshape(())
-
-
-def _target_rows(targets: np.ndarray, lengths: np.ndarray, samples: int) -> np.ndarray:
-    """Targets as (samples, longest), from rows or from all of them end to end; the rest is filled with 0."""
-    longest = int(lengths.max(initial=0))
-    rows = np.zeros((samples, longest), np.int64)
-    if np.any(lengths < 0):
-        raise RuntimeError("Expected target_lengths to be non-negative")
-    if targets.ndim == 1:
-        if int(lengths.sum()) != targets.size:
-            raise RuntimeError(
-                f"Expected tensor to have size {int(lengths.sum())} at dimension 0, but got size {targets.size} "
-                "(while checking arguments for ctc_loss)"
-            )
-        ends = np.cumsum(lengths)
-        for row, stop, length in zip(rows, ends.tolist(), lengths.tolist(), strict=True):
-            row[:length] = targets[stop - length : stop]
-        return rows
-    if targets.shape[1] < longest:
-        raise RuntimeError(
-            f"Expected tensor to have size at least {longest} at dimension 1, but got size {list(targets.shape)} "
-            "(while checking arguments for ctc_loss)"
-        )
-    rows[...] = targets[:, :longest]
-    return rows

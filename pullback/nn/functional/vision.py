@@ -241,9 +241,10 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Channels taken from the groups in turn: (N, g * k, ...) read as (N, g, k, ...) and transposed."""
-    if len(input._array.shape) <= 2:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    ndim = len(input._array.shape)
     groups = need_int(groups, "channel_shuffle", "groups", 2)
+    if ndim <= 2:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
     if groups <= 0:
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     n, channels, *spatial = input.shape
@@ -255,4 +256,6 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return _as_new(mixed.reshape(tuple(input.shape)), input)
 
 
-native_channel_shuffle = channel_shuffle
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """`channel_shuffle` under the name of the kernel that torch has for it."""
+    return channel_shuffle(input, need_int(groups, "native_channel_shuffle", "groups", 2))

@@ -83,7 +83,7 @@ def storage_of(tensor: Any) -> Storage:
             if node.output_storages is None:
                 node.output_storages = {}
             storage = tensor._storage = node.output_storages.setdefault(tensor._output_nr, storage)
-            if node.plan.op.copies_before_writes:
+            if node.plan.op.rare.copies_before_writes:
                 add_reader(storage, node)
     return storage
 

@@ -34,7 +34,7 @@ from ..quiet import quiet
 from ..tensor import Tensor, new_object
 from . import views
 from .mode import current_mode
-from .op import LARGE, Op
+from .op import Op
 from .tape import apply, by_blocks
 '''
 

@@ -54,7 +54,7 @@ def add_part(parts: list[Any], slot: int, gradient: Any, target: Node, fit: Call
 
 def filled(node: Node, parts: list[Any], zeros: Any) -> tuple[Any, ...]:
     """The cotangents of several outputs, with zeros for those that got none unless the rule takes None."""
-    if node.plan.undefined_allowed:
+    if node.plan.takes_undefined:
         return tuple(parts)
     return tuple(
         [zeros(*metadata) if part is None else part for part, metadata in zip(parts, node.outputs, strict=True)]

@@ -33,9 +33,10 @@ from .hooks import run_accumulated, run_after, run_before, run_leaf_hooks, run_p
 from .large_cotangents import sum_by_blocks
 from .mode import IN_RULES, NO_GRAD, RECORD, current_mode, set_mode
 from .node import FREED, Node
+from .op import LARGE
 from .reach import nodes_leading_to
 from .saved import arrays_of, tensors_of
-from .tape import LARGE, by_blocks, wrap
+from .tape import by_blocks, wrap
 
 FIRST: Any = repeat(0)  # the numbers of outputs, where there is but one
 
@@ -248,7 +249,7 @@ class Sweep:
 
     def takes_picked(self, target: Node) -> bool:
         """Whether a node goes on with the few values of a cotangent that is zero nearly everywhere."""
-        return self.plain and target.hooks is None and target.plan.op.takes_picked
+        return self.plain and target.hooks is None and target.plan.op.rare.takes_picked
 
     def deliver_nothing(self, target: Node) -> None:
         """No gradient goes this way: operations pass that on; hooks and custom functions run all the same, as in torch."""

@@ -14,7 +14,7 @@ from numpy import ndarray
 from ..constants import FLOAT32, FLOAT64
 from ..storage import clock
 from .node import Node
-from .op import LONG, Plan
+from .plan import LONG, Plan
 
 MOST_STEPS = 1024  # of a form: longer code does not stay in the cache
 MOST_WALKED = 1 << 16  # nodes of a graph that is looked at

@@ -150,11 +150,10 @@ def pushforward(
     op: Op, primals: tuple[Any, ...], tangents: list[Any], params: dict[Any, Any], outs: tuple[Any, ...]
 ) -> list[Any]:
     """The tangents of the outputs, None where there is none."""
-    if not op.always_differentiable:
-        tangents = [
-            tangent if tangent is not None and op.differentiable(position) else None
-            for position, tangent in enumerate(tangents)
-        ]
+    tangents = [
+        tangent if tangent is not None and op.differentiable(position) else None
+        for position, tangent in enumerate(tangents)
+    ]
     if all([tangent is None for tangent in tangents]) or not any([_differentiable(out) for out in outs]):
         return [None] * len(outs)
     if op.pushforward is not None:
@@ -252,7 +251,7 @@ def _by_itself(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple
 
 def _on_tangent(op: Op, params: dict, tangent: Any) -> dict:
     """The parameters of a view of memory, told to look at the tangent's memory instead of the primal's."""
-    if op.step_from_base is not None and isinstance(tangent, Tensor) and type(tangent._array) is np.ndarray:
+    if op.rare.step_from_base is not None and isinstance(tangent, Tensor) and type(tangent._array) is np.ndarray:
         if same_places(geometry_of(tangent._array), params["geometry"]):
             return {**params, "source": tangent._array}
     return params

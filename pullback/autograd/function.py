@@ -23,7 +23,7 @@ from .general import show_new_node
 from .grad_mode import no_grad
 from .mode import current_mode
 from .node import FREED, Node, NodeType, fill
-from .op import Call, Plan
+from .plan import Call, Plan
 from .recording import kept
 from .saved import SECOND_TIME, RawSaved, SavedTensor, describe_write, packed_output
 from .tape import wrap
@@ -36,10 +36,7 @@ NO_RULE = Call(-1, None, ())
 
 def plan_without_rules(frees: bool = False) -> Plan:
     """The plan of nodes with a `run` of their own instead of rules; it is given None where no gradient came."""
-    plan = Plan((), (), False, NO_RULE, ())
-    plan.undefined_allowed = True
-    plan.frees = frees
-    return plan
+    return Plan(None, joint=NO_RULE, frees=frees)
 
 
 _PLAN = plan_without_rules()

@@ -18,7 +18,8 @@ from ..arrays.terms import INFIX, Term, Unspeakable
 from ..constants import FLOAT32, FLOAT64, number, ones
 from ..kernels.products import FEW
 from .forms import Form, Known
-from .op import Call, passed_on
+from .op import passed_on
+from .plan import Call
 
 # Functions of elements that give what they give wherever they write it.
 _FUNCTIONS = (*INFIX, *"negative exp log sin cos sinh cosh sqrt tanh sign".split())

@@ -14,7 +14,8 @@ from numpy import generic, ndarray
 from ..kernels.memory import is_own
 from ..kernels.products import are_worth_a_thread
 from ..kernels.threads import parallel_tasks
-from .tape import LARGE, by_blocks
+from .op import LARGE
+from .tape import by_blocks
 
 
 def run_by_blocks(call: Any, cotangent: Any, values: Any, params: dict[Any, Any] | None, spare: bool) -> Any:

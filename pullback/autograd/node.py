@@ -115,13 +115,13 @@ class Node(metaclass=NodeType):
 
     def as_torch_shows_it(self) -> Node:
         """This node as programs may look at it: one that stands for several of torch's becomes those, for good."""
-        if self.op is not None and self.op.rebuild is not None:
-            self.op.rebuild(self)
+        if self.op is not None and self.op.rare.rebuild is not None:
+            self.op.rare.rebuild(self)
         return self.shown()
 
     def name_in_text(self) -> str:
         """The name of what torch shows here. To print a tensor does not change its graph: a copy becomes that."""
-        stands_for_several = self.op is not None and self.op.rebuild is not None
+        stands_for_several = self.op is not None and self.op.rare.rebuild is not None
         return (copy(self) if stands_for_several else self).as_torch_shows_it().name()
 
     def name(self) -> str:
@@ -232,7 +232,7 @@ def node_class(name: str, op: Any) -> type[Node]:
         for shown in {own, _torch_name(own)}:
             attributes[f"_saved_{shown}"] = property(_saved_value(own))
             attributes[f"_raw_saved_{shown}"] = property(_raw_saved(own))
-    for shown, value in op.shown_constants.items():
+    for shown, value in op.rare.shown_constants.items():
         attributes[f"_saved_{shown}"] = value
     if "::" in name:
         attributes["full_name"] = name

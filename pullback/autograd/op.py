@@ -1,4 +1,4 @@
-"""`Op`: an operation's forward function and the rules that carry cotangents back through it.
+"""`Op`: an operation's forward function, the rules that carry cotangents back through it, and what else is known of it.
 
 Three kinds (see docs/add_an_op.md): `elementwise` gives partial derivatives, `linear` gives transposes, `op` gives
 pullbacks. What a rule names is what is saved: an input, `out`, `x_shape` (the shape of input x) or a parameter; a
@@ -8,8 +8,6 @@ name that is none of these fails at import. Calling an Op works on ndarrays, on 
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,17 +17,14 @@ from ..dtypes import kind_of
 from ..kernels.order import ordered
 from ..ops.layouts import ELEMENTWISE, Layout
 from .node import Node, node_class
-from .pulling import puller
-from .recording import recorder
+from .plan import Call, Plan
 
-# After how many walks a pass is looked at, to be written out (`Plan.next_look`): that takes as long as some hundred walks.
-FIRST_LOOK = 128
-# Of more nodes than LONG, a part that repeats is written as a loop. Its code is short, so these passes are looked at after
-# 2**SOONER times fewer walks.
-LONG, SOONER = 256, 6
 LARGE = 5 << 14  # elements from which elementwise operations may run block by block (`kernels.large.SMALL_BYTES`)
 LARGE_FACTOR = 1 << 14  # elements of a factor from which two products may run side by side
 POINTWISE_KINDS = ("elementwise", "elementwise_pull", "real_pull")
+# What to do with large operands: cut them into blocks, for the forward function alone or for rules as well; give each rule a
+# thread of its own; nothing.
+OF_LARGE = ("by blocks", "forward by blocks", "rules side by side", "nothing")
 CASTS = ("as given", "short", "full")  # by autocast: not at all, to its own dtype, to float32
 _dispatching: dict[type[Any], bool] = {}
 
@@ -47,103 +42,41 @@ def passed_on(g: Any) -> Any:
     return g
 
 
-class Call(NamedTuple):
-    """A rule of a plan and where its arguments come from: the one binding of what rules name to values."""
+class Rare(NamedTuple):
+    """Fields that few operations have, with what holds for all others: `op.rare`."""
 
-    position: int  # of the input whose gradient the rule gives
-    rule: Any  # a function of the cotangent and these arguments
-    sources: tuple[Any, ...]  # positions in `Plan.saves`, or names of parameters
+    # what is saved
+    keeps_params: bool = False  # a parameter is what torch saves as a tensor (an index), and so frees
+    # it is copied before somebody writes to it: torch saves something else, and so allows the write
+    copies_before_writes: bool = False
+    extras_from: int = 1  # the output from which on rules know them as `extras`; those before are not saved
+    # what nodes show
+    shown_constants: dict[str, Any] = {}  # as saved under torch's name, where it is always the same
+    rebuild: Any = None  # what makes a node those that torch shows, when somebody looks where it leads
+    # what rules get and give
+    undefined_allowed: bool = False  # None for outputs that nothing was computed from
+    selects: bool = False  # the rule puts the cotangent at `index` of zeros
+    gives_arrays: bool = True  # rules give plain arrays where they are given some
+    engine_rules: dict[str, Callable[..., Any]] = {}  # for the engine alone: the same, but may answer with `Picked`
+    takes_picked: bool = False  # the rule knows what to do with a cotangent that is `Picked`
+    # of views
+    output_step: Any = None  # with several outputs: (params, number, shape) -> the single view that one is
+    step_from_base: Any = None  # of memory: (params, base) -> what the same view of its base takes
 
-    def arguments(self, values: Any, params: Any, needs: Any = None) -> list[Any]:
-        """What the rule gets besides the cotangent."""
-        return [values[s] if type(s) is int else needs if s == "needs" else params[s] for s in self.sources]
 
-    def run(self, cotangent: Any, values: Any, params: Any) -> Any:
-        """The gradient that the rule makes of a cotangent."""
-        return self.rule(cotangent, *self.arguments(values, params))
-
-
-class Plan:
-    """For one combination of inputs that need gradients: what to save, and which rule gets which of it."""
-
-    __slots__ = (
-        "saves", "calls", "joint", "wanted", "needs", "keeps_output", "undefined_allowed", "frees", "record", "pull", "narrower",
-        "together", "blocked", "places", "op", "programs", "walks", "next_look", "last_form",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        saves: tuple[Any, ...],
-        calls: tuple[Call, ...],
-        keeps_output: bool,
-        joint: Call | None,
-        needs: tuple[bool, ...],
-    ) -> None:
-        # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
-        self.saves: tuple[Any, ...] = saves
-        self.calls: tuple[Call, ...] = calls  # one for each input that needs a gradient and has a rule of its own
-        self.keeps_output: bool = keeps_output
-        self.joint: Call | None = joint  # a rule for all inputs together
-        self.needs: tuple[bool, ...] = needs
-        self.wanted: tuple[int, ...] = tuple([position for position, needed in enumerate(needs) if needed])
-        self.together: bool = False  # rules take long: each on a thread of its own
-        self.places: bool = False  # the rule puts its cotangent at an `index` of zeros
-        self.blocked: bool = False
-        self.op: Any = None  # whose plan it is
-        self.undefined_allowed: bool = False  # whether rules take None for outputs nothing was computed from
-        # passes that began here (see repeats.py): written out, how many walked, when to look at the next, what the last was
-        self.programs: tuple[Any, ...] = ()
-        self.walks: int = 0
-        self.next_look: int = FIRST_LOOK
-        self.last_form: Any = None
-        # the node of one application: (out, dtype, params, *inputs, *arrays) -> Node (recording.py)
-        self.record: Any = None
-        # what goes along each edge: (cotangent, saved values, params) -> gradients (pulling.py)
-        self.pull: Any = None
-        self.narrower: dict[tuple[bool, ...], Plan] = {}  # for passes that leave some of the inputs out
-        # more than shapes is kept
-        self.frees: bool = any(type(code) is int or code in ("arrays", "outs", "extras") for code in saves)
-
-    def towards(self, edges: tuple[Any, ...], reach: set[Any]) -> Plan:
-        """The plan for a pass that only goes where it leads to what is asked for."""
-        needs = tuple([needed and target in reach for needed, target in zip(self.needs, edges)])
-        if needs == self.needs:
-            return self
-        plan = self.narrower.get(needs)
-        if plan is None:
-            plan = self.narrower[needs] = copy(self)
-            plan.needs, plan.calls = needs, tuple([call for call in self.calls if needs[call.position]])
-            plan.pull = puller(plan)
-        return plan
-
-    def has_rule(self, position: int) -> bool:
-        """Whether a rule gives the gradient of an input."""
-        return self.joint is not None and self.needs[position] or any(call.position == position for call in self.calls)
-
-    def leads(self, node: Node) -> list[Any]:
-        """Where a node sends cotangents: of `x * x`, one edge has the rule for both."""
-        return [edge for position, edge in enumerate(node.edges) if self.has_rule(position)]
-
-    def engine_calls(self) -> tuple[Call, ...]:
-        """The calls as an ordinary pass makes them: some operations have rules for the engine alone."""
-        own, inputs = self.op.engine_rules, self.op.inputs
-        return tuple([call._replace(rule=own[inputs[call.position]]) for call in self.calls]) if own else self.calls
+USUAL: Rare = Rare()
 
 
 class Op:
     """One differentiable operation on arrays."""
 
-    # Fields that few operations have, with what holds for all others:
-    shown_constants: dict[str, Any] = {}  # what nodes show as saved under torch's name, where it is always the same
-    extras_from: int = 1  # the output from which on rules know them as `extras`; those before are not saved
-    rebuild: Any = None  # what makes a node those that torch shows, when somebody looks where it leads
-    gives_arrays: bool = True  # rules give plain arrays where they are given some
-    engine_rules: dict[str, Callable[..., Any]] = {}  # for the engine alone: the same, but may answer with `Picked`
-    takes_picked: bool = False  # whether the rule knows what to do with a cotangent that is `Picked`
-    # What is saved is copied before somebody writes to it: torch saves something else, and so allows the write.
-    copies_before_writes: bool = False
-    output_step: Any = None  # of a view with several outputs: (params, number, shape) -> the single view that one is
-    step_from_base: Any = None  # of a view of memory: (params, base) -> what the same view of its base takes
+    __slots__ = (
+        # what its constructor is told
+        "node_name", "forward", "inputs", "rules", "real_rules", "joint", "kind", "partials", "pushforward", "batch", "view",
+        "outputs", "first_only", "variadic", "autocast", "aten", "large", "hidden_inputs", "differentiable_inputs", "rare",
+        # what follows from that, for the tape
+        "name", "swift", "arranges", "plain", "divisible", "spreads", "ready", "_plans", "_node_type",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -160,103 +93,126 @@ class Op:
         batch: Layout | None = None,
         view: bool = False,
         outputs: int = 1,
-        variadic: bool = False,
-        keeps_params: bool = False,
         first_only: bool = False,
-        undefined_allowed: bool = False,
+        variadic: bool = False,
         autocast: str = "as given",
         aten: str | None = None,
-        selects: bool = False,
-        side_by_side: bool = False,
-        cut_from: int | None = None,
+        large: str | None = None,
         hidden_inputs: tuple[int, ...] | None = None,
         differentiable_inputs: int | None = None,
         **rare: Any,
     ) -> None:
         self.node_name: str = node_name
-        if not FIELDS.issuperset(rare):
-            raise TypeError(f"{node_name} has no field {', '.join(rare.keys() - FIELDS)}")
-        self.__dict__.update(rare)
-        # of the forward function, inputs among them
-        self.parameters: tuple[str, ...] | None = _parameter_names(forward)
-        known = inputs or self.parameters or rules
-        inputs = inputs or tuple(rules)
         self.name: str = node_name.split("::")[-1].split("Backward")[0]
-        several = kind in ("elementwise", "elementwise_pull") and len(inputs) > 1
+        self.kind: str = kind  # 'elementwise', 'linear', 'bilinear' or 'op': how forward mode and vmap treat it
+        self.outputs: int = outputs  # 1, or 0 for "a tuple of outputs"
+        self.first_only: bool = first_only  # of several outputs the first alone has a gradient: rules get its cotangent
+        self.view: bool = view  # the result shares memory with the first input
+        self.variadic: bool = variadic
+        # what it does to axes; without, it runs on batches example by example
+        self.batch: Layout | None = batch or (ELEMENTWISE if kind in POINTWISE_KINDS and not variadic else None)
+        self.autocast: str = autocast  # the dtype of its inputs on the CPU while autocast is on: see `CASTS`
+        self.aten: str | None = aten  # "name.overload" below autograd, where it does not follow from the node's name
+        self.rare: Rare = _rare(node_name, rare) if rare else USUAL
+        self._take_rules(inputs, rules, real_rules, joint, partials, pushforward)
+        self._take_forward(forward)
+        self._choose_inputs(hidden_inputs, differentiable_inputs)
+        self._deal_with_large(large)
+        self.plain: bool = outputs == 1 and not view and not variadic and len(self.inputs) < 6
+        self._plans: dict[Any, Plan] = {}  # made when first needed
+        # of these, those of real results that are not large, by the set of inputs that require grad
+        self.ready: list[Plan | None] = [None] * (1 << min(len(self.inputs), 5))
+        self._node_type: type[Node] | None = None
+        self._check(inputs)
+
+    # --- construction ---
+
+    def _take_rules(
+        self, inputs: Any, rules: Any, real_rules: Any, joint: Any, partials: Any, pushforward: Any
+    ) -> None:
+        self.inputs: tuple[str, ...] = inputs or tuple(rules)
+        self.rules: dict[str, Callable[..., Any] | None] = rules
+        self.real_rules: dict[str, Callable[..., Any] | None] = real_rules or rules  # without complex conjugates
+        self.joint: Callable[..., Any] | None = joint  # one rule for all inputs, in place of one for each
+        self.partials: dict[str, Callable[..., Any] | None] | None = partials
+        self.pushforward: Callable[..., Any] | None = pushforward
+
+    def _take_forward(self, forward: Callable[..., Any]) -> None:
+        several = self.kind in ("elementwise", "elementwise_pull") and len(self.inputs) > 1
         at_liberty = several and not hasattr(forward, "is_ordered")
         self.forward: Callable[..., Any] = ordered(forward) if at_liberty else forward
         # of two operands the first alone can make a difference to the order: the tape looks at it, and calls `swift`
-        self.arranges: bool = len(inputs) == 2 and getattr(self.forward, "deciding", ()) is None
+        self.arranges: bool = len(self.inputs) == 2 and getattr(self.forward, "deciding", ()) is None
         bare = getattr(self.forward, "__wrapped__", forward)
         self.swift: Callable[..., Any] = bare if self.arranges else self.forward
-        self.inputs: tuple[str, ...] = inputs
-        self.rules: dict[str, Callable[..., Any] | None] = rules
-        self.real_rules: Any = real_rules or rules  # the same without complex conjugates: for real results
-        self.joint: Callable[..., Any] | None = joint
-        self.kind: str = kind  # 'elementwise', 'linear', 'bilinear' or 'op': how forward mode and vmap treat it
-        self.partials: dict[str, Callable[..., Any] | None] | None = partials
-        self.pushforward: Callable[..., Any] | None = pushforward
-        # what it does to axes; without, it runs on batches example by example
-        self.batch: Layout | None = batch or (ELEMENTWISE if kind in POINTWISE_KINDS and not variadic else None)
-        self.selects: bool = selects  # its rule puts the cotangent at `index` of zeros
-        self.view: bool = view  # the result shares memory with the first input
-        self.outputs: int = outputs  # 1, or 0 for "a tuple of outputs"
-        self.first_only: bool = first_only  # of several outputs the first alone has a gradient: rules get its cotangent
-        self.undefined_allowed: bool = undefined_allowed  # rules take None for outputs nothing was computed from
-        self.variadic: bool = variadic
-        if autocast not in CASTS:
-            raise TypeError(f"autocast of {node_name} is {autocast!r}, not one of {', '.join(map(repr, CASTS))}")
-        self.aten: str | None = aten  # "name.overload" below autograd, where it does not follow from the node's name
-        self.autocast: str = autocast  # the dtype of its inputs on the CPU while autocast is on: see `CASTS`
-        self.side_by_side: bool = side_by_side  # rules take long: on large operands each gets a thread of its own
-        if side_by_side:
-            self.cut_from(LARGE_FACTOR, forward=False, rules=False)
-        elif cut_from is None:
-            self.cut_from(LARGE if kind in ("elementwise", "elementwise_pull") else 0)
-        else:
-            self.cut_from(cut_from)
-        self.keeps_params: bool = keeps_params  # a parameter is what torch saves as a tensor (an index), and so frees
-        # Plans are made when first needed.
-        self.plans: dict[Any, Plan] = {}
-        self.always_differentiable: bool = (
-            joint is not None or variadic or all(rules.get(name) is not None for name in inputs)
-        )
-        missing: tuple[int, ...] = ()
-        if not self.always_differentiable:
-            missing = tuple([position for position, name in enumerate(inputs) if rules.get(name) is None])
+
+    def _choose_inputs(self, hidden: tuple[int, ...] | None, differentiable: int | None) -> None:
+        positions = range(len(self.inputs))
+        missing = tuple([position for position in positions if not self.differentiable(position)])
         # inputs for which users see no edge in the graph
-        self.hidden_inputs: tuple[int, ...] = missing if hidden_inputs is None else hidden_inputs
-        if differentiable_inputs is None:
-            everyone = (1 << len(inputs)) - 1
-            differentiable_inputs = everyone - sum([1 << position for position in missing]) if missing else -1
-        self.differentiable_inputs: int = differentiable_inputs  # as a bit set; -1 is all of them
-        self.plain: bool = outputs == 1 and not view and not variadic and len(inputs) < 6
-        # the plans of real results that are not large, by the set of inputs that require grad
-        self.ready: list[Plan | None] = [None] * (1 << min(len(inputs), 5))
-        for name in rules:
+        self.hidden_inputs: tuple[int, ...] = missing if hidden is None else hidden
+        if differentiable is None:
+            everyone = (1 << len(self.inputs)) - 1
+            differentiable = everyone - sum([1 << position for position in missing]) if missing else -1
+        self.differentiable_inputs: int = differentiable  # as a bit set; -1 is all of them
+
+    def _deal_with_large(self, large: str | None) -> None:
+        if large is None:
+            large = "by blocks" if self.kind in ("elementwise", "elementwise_pull") else "nothing"
+        self.large: str = large  # what to do with large operands: see `OF_LARGE`
+        # from how many elements on they are large (0: never), and whether the forward function is cut into blocks then
+        self.divisible: int = 0 if large == "nothing" else LARGE_FACTOR if large == "rules side by side" else LARGE
+        self.spreads: bool = self.divisible == LARGE
+
+    def _check(self, inputs: tuple[str, ...] | None) -> None:
+        """Refuse what cannot be meant: values of fields, rules of no input, and names that nothing goes by."""
+        if self.autocast not in CASTS:
+            raise TypeError(
+                f"autocast of {self.node_name} is {self.autocast!r}, not one of {', '.join(map(repr, CASTS))}"
+            )
+        if self.large not in OF_LARGE:
+            raise TypeError(f"large of {self.node_name} is {self.large!r}, not one of {', '.join(map(repr, OF_LARGE))}")
+        bare = getattr(self.forward, "__wrapped__", self.forward)
+        parameters = self.parameters
+        known = inputs or parameters or self.rules
+        for name in self.rules:
             if name not in known:
                 raise TypeError(
-                    f"{name!r} of {node_name} is no field of an operation, and no input of its forward function"
+                    f"{name!r} of {self.node_name} is no field of an operation, and no input of its forward function"
                 )
-        takes = getattr(forward, "nin", len(inputs))
-        if takes != len(inputs):
+        takes = getattr(bare, "nin", len(self.inputs))
+        if takes != len(self.inputs):
             raise TypeError(
-                f"{node_name} takes {takes} inputs: of {', '.join(inputs)} not every one is an input or a field"
+                f"{self.node_name} takes {takes} inputs: of {', '.join(self.inputs)} not every one is an input or a field"
             )
-        for rule in (*rules.values(), joint):
+        for rule in (*self.rules.values(), self.joint):
             if rule is not None:
-                self._check_names(rule)
+                self._check_names(rule, parameters)
 
-    def cut_from(self, size: int, forward: bool = True, rules: bool = True) -> None:
-        """Cut operands of so many elements or more into blocks (0: never), in the forward function and in the rules."""
-        self.divisible: int = size
-        self.spreads: bool = forward and size > 0
-        self.blocked: bool = rules and size > 0
+    def _check_names(self, rule: Callable[..., Any], parameters: tuple[str, ...] | None) -> None:
+        for name in _rule_names(rule):
+            known = self.save_code(name) is not None or name == "needs" or parameters is None or name in parameters
+            if not known:
+                raise TypeError(f"a rule of {self.node_name} asks for {name!r}, which is no input, output or parameter")
 
-    @cached_property
+    # --- what is known of it ---
+
+    @property
+    def parameters(self) -> tuple[str, ...] | None:
+        """The parameters of the forward function, inputs among them; None where it takes any."""
+        return _parameter_names(self.forward)
+
+    @property
     def node_type(self) -> type[Node]:
         """The class of the nodes that record this operation, as users see them."""
-        return node_class(self.node_name, self)
+        if self._node_type is None:
+            self._node_type = node_class(self.node_name, self)
+        return self._node_type
+
+    @property
+    def blocked(self) -> bool:
+        """Whether rules on large operands run block by block."""
+        return self.large == "by blocks"
 
     def differentiable(self, position: int) -> bool:
         """Whether a gradient can flow to the input at this position."""
@@ -271,28 +227,12 @@ class Op:
 
     # --- plans ---
 
-    def _check_names(self, rule: Callable) -> None:
-        parameters = self.parameters
-        for name in _rule_names(rule):
-            known = (
-                name in self.inputs or name in ("out", "outs", "extras", "needs", "shapes", "arrays", "dtypes")
-                or name.endswith("_shape") and name[:-6] in self.inputs
-                or parameters is None or name in parameters
-            )  # fmt: skip
-            if not known:
-                raise TypeError(f"a rule of {self.node_name} asks for {name!r}, which is no input, output or parameter")
-
     def plan(self, mask: int, count: int, complex_: bool = False, large: bool = False) -> Plan:
         """The plan when the inputs in the bit set `mask` need gradients (`count` inputs in all)."""
         key = (mask << 2 | complex_ << 1 | large, count) if self.variadic else mask << 2 | complex_ << 1 | large
-        plan = self.plans.get(key)
+        plan = self._plans.get(key)
         if plan is None:
-            plan = self.plans[key] = self._make_plan(mask, count, self.rules if complex_ else self.real_rules)
-            if large and self.blocked and all(type(code) is int for code in plan.saves):
-                plan.blocked = True
-            plan.op = self
-            plan.together = large and self.side_by_side and len(plan.calls) > 1
-            plan.record, plan.pull = recorder(plan, count), puller(plan)
+            plan = self._plans[key] = self._make_plan(mask, count, self.rules if complex_ else self.real_rules, large)
         return plan
 
     def plan_for(self, mask: int, count: int, out: Any, large: bool = False) -> Plan | None:
@@ -306,39 +246,29 @@ class Op:
             self.ready[mask] = plan
         return plan
 
-    def _make_plan(self, mask: int, count: int, rules: dict) -> Plan:
+    def _make_plan(self, mask: int, count: int, rules: dict[str, Any], large: bool) -> Plan:
+        needs = tuple([bool(mask >> position & 1) for position in range(count)])
         saves: list[Any] = []
-        needs = tuple(bool(mask >> i & 1) for i in range(count))
-
-        def sources_of(rule: Callable) -> tuple:
-            sources: list[Any] = []
-            for name in _rule_names(rule):
-                code = self.save_code(name)
-                if code is None:
-                    sources.append(name)
-                    continue
-                if code not in saves:
-                    saves.append(code)
-                sources.append(saves.index(code))
-            return tuple(sources)
-
+        calls: list[Call] = []
+        joint = None
         if self.joint is not None:
-            joint = Call(-1, self.joint, sources_of(self.joint))
-            calls: tuple[Call, ...] = ()
+            joint = Call(-1, self.joint, self._sources(self.joint, saves))
         else:
-            joint = None
-            made = []
-            for i, name in enumerate(self.inputs[:count]):
+            for position, name in enumerate(self.inputs[:count]):
                 rule = rules.get(name)
-                if needs[i] and rule is not None:
-                    made.append(Call(i, rule, sources_of(self.rules[name] or rule)))
-            calls = tuple(made)
-        keeps_output = any(type(code) is int and code < 0 or code in ("outs", "extras") for code in saves)
-        plan = Plan(tuple(saves), calls, keeps_output, joint, needs)
-        plan.frees = plan.frees or self.keeps_params
-        plan.places = self.selects
-        plan.undefined_allowed = self.undefined_allowed
-        return plan
+                if needs[position] and rule is not None:
+                    calls.append(Call(position, rule, self._sources(self.rules[name] or rule, saves)))
+        return Plan(self, needs, tuple(saves), tuple(calls), joint, self.rare.keeps_params, large)
+
+    def _sources(self, rule: Callable[..., Any], saves: list[Any]) -> tuple[Any, ...]:
+        """Where what a rule names comes from: from `saves`, to which it is added, or from the parameter of that name."""
+        sources: list[Any] = []
+        for name in _rule_names(rule):
+            code = self.save_code(name)
+            if code is not None and code not in saves:
+                saves.append(code)
+            sources.append(name if code is None else saves.index(code))
+        return tuple(sources)
 
     def save_code(self, name: str) -> Any:
         """What a name stands for among what is saved: as in `Plan.saves`; None for a parameter, or `needs`."""
@@ -375,6 +305,13 @@ def _rule_names(rule: Callable) -> tuple[str, ...]:
     return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
 
 
+def _rare(node_name: str, given: dict[str, Any]) -> Rare:
+    unknown = given.keys() - set(Rare._fields)
+    if unknown:
+        raise TypeError(f"{node_name} has no field {', '.join(unknown)}")
+    return Rare(**given)
+
+
 def _parameter_names(forward: Callable) -> tuple[str, ...] | None:
     code = getattr(getattr(forward, "__wrapped__", forward), "__code__", None)
     if code is None:
@@ -408,7 +345,7 @@ def _times_partial(partial: Callable, conjugated: bool) -> Callable:
 
 
 # What a constructor takes besides rules: the fields of an operation.
-FIELDS: frozenset[str] = frozenset(Op.__init__.__kwdefaults__ or ()) | frozenset(Op.__annotations__)
+FIELDS: frozenset[str] = frozenset(Op.__init__.__kwdefaults__ or ()) | frozenset(Rare._fields)
 
 
 def _card(node_name: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -30,22 +30,22 @@ from .inlining import NAMES as INLINED_NAMES
 from .inlining import Inlined, inlined, known_target, summed_over_rows
 from .large_cotangents import sum_by_blocks
 from .node import FREED, Node
-from .op import Call, passed_on
-from .tape import LARGE
+from .op import LARGE, passed_on
+from .plan import Call
 
 empty: Any = np.empty
 
 
 def fitted(gradient: Any, target: Node) -> Any:
     """A gradient as the cotangent of a node, where it is not of its shape and dtype."""
-    if type(gradient) is Picked and target.plan.op.takes_picked:
+    if type(gradient) is Picked and target.plan.op.rare.takes_picked:
         return gradient
     return fit_array(gradient, target.shape, target.dtype)
 
 
 def given_up(root: Node) -> None:
     """The answer of a program that found a gradient to be no plain array after all: it is not to be tried again."""
-    root.plan.programs = ()
+    root.plan.repeats.give_up()
 
 
 def listed(letter: str, numbers: Iterable[int]) -> str:
@@ -318,7 +318,7 @@ class _Writer:
                 self.place(self.gradient(number, call), number, edge)
                 self.exact.discard(edge)
             else:
-                self.deliver(self.gradient(number, call), number, edge, becomes_exact=plan.op.gives_arrays)
+                self.deliver(self.gradient(number, call), number, edge, becomes_exact=plan.op.rare.gives_arrays)
         self.write(f"del g{number}")
 
     def expression(self, number: int, call: Call) -> Inlined | None:
@@ -447,7 +447,7 @@ class _Writer:
             if wanted.shape:
                 self.write(f"if type({new}) is not ndarray: return given_up(n0)")
         if edge >= 0:
-            is_passed_on = is_passed_on and not self.form.steps[number].plan.op.takes_picked
+            is_passed_on = is_passed_on and not self.form.steps[number].plan.op.rare.takes_picked
             have = f"n{number}" if is_passed_on else new  # a cotangent is as its node is; asking the node is quicker
             node = f"n{edge}"
             self.write(

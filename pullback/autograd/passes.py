@@ -20,14 +20,13 @@ from .cotangents import metadata_of
 from .engine import Hooks, Sweep, free, sweep_back, walk
 from .mode import RECORD, current_mode, set_mode, transform_depth
 from .node import Node
-from .op import LONG, SOONER
 from .reach import leads_only_to, leads_to_hooks
 from .tape import wrap
 
 
 def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, retain: bool | None) -> Any:
     """What `walk` finds from one node, by a program if there is one; None if it leads to other leaves than those wanted."""
-    for program in target.plan.programs:
+    for program in target.plan.repeats.programs:
         found = program(target, cotangent, clock.last_write, wanted, retain)
         if found is not None:
             return found
@@ -35,9 +34,7 @@ def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, reta
         return None
     found = walk(target, cotangent, retain)
     if found[3] is None:
-        plan = target.plan
-        plan.walks += 1
-        if plan.walks >= (plan.next_look if len(found[2]) <= LONG else plan.next_look >> SOONER):
+        if target.plan.repeats.walked(len(found[2])):
             from .repeats import look  # not part of every program
 
             look(target, found[2])
@@ -82,7 +79,7 @@ def gradients_of_leaves(
     is_unheard = warnings.filters and warnings.filters[0] is first_filter[0] or warnings_are_dropped()
     if mode is RECORD and settings is usual_settings and is_unheard:
         try:
-            for program in target.plan.programs:
+            for program in target.plan.repeats.programs:
                 found = program(target, cotangent, clock.last_write, wanted, retain)
                 if found is not None:
                     break

@@ -17,7 +17,7 @@ from .node import Node, fill
 
 def recorder(plan: Any, count: int) -> Callable[..., Any]:
     """The function `record(out, dtype, params, *inputs, *arrays)` that makes the node of one application."""
-    unusual = plan.op.outputs != 1 or plan.op.copies_before_writes
+    unusual = plan.op.outputs != 1 or plan.op.rare.copies_before_writes
     if unusual or count > 4 or any(type(code) is str for code in plan.saves):
         return lambda out, dtype, params, *given: record_any(plan, (out,), params, given[:count])
     return _written(count, plan.needs, plan.saves)(plan)
@@ -29,7 +29,7 @@ def record_any(plan: Any, outs: tuple[Any, ...], params: Any, inputs: tuple[Any,
     saved, arrays = save(plan, inputs, outs) if plan.saves else ((), ())
     out = outs[0]
     node = fill(Node(), plan, edges, slots, saved, arrays, params or None, out.shape, out.dtype)
-    if plan.op.copies_before_writes:
+    if plan.op.rare.copies_before_writes:
         read_by(node, inputs)
     return node
 
@@ -147,7 +147,7 @@ def value_of(code: Any, op: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...])
         return tuple([shape_of(value) for value in inputs])
     if code == "dtypes":
         return tuple([getattr(getattr(value, "_array", value), "dtype", None) for value in inputs])
-    return inputs if code == "arrays" else outs[op.extras_from :] if code == "extras" else outs
+    return inputs if code == "arrays" else outs[op.rare.extras_from :] if code == "extras" else outs
 
 
 def kept(value: Any) -> Any:

@@ -12,8 +12,8 @@ from typing import Any
 
 from .forms import Form, form_of
 from .node import Node
-from .op import FIRST_LOOK
 from .pass_writer import source
+from .plan import FIRST_LOOK
 
 MOST_PROGRAMS = 4  # for one kind of root
 
@@ -23,16 +23,13 @@ def look(root: Node, executed: list[Node]) -> None:
 
     If only the shapes have changed, the code will be for any.
     """
-    plan = root.plan
-    plan.next_look *= 2
-    form, last = form_of(executed), plan.last_form
+    repeats = root.plan.repeats
+    form, last = form_of(executed), repeats.last_form
     if form is not None and last is not None and form != last and form.loosened() == last.loosened():
         form = last = form.loosened()
-    if form is not None and form == last and (form.period or plan.walks >= 2 * FIRST_LOOK):
-        plan.programs = (write_out(form), *plan.programs[: MOST_PROGRAMS - 1])
-        plan.last_form = None
-    else:
-        plan.last_form = form
+    repeats.remember(form)
+    if form is not None and form == last and (form.period or repeats.walks >= 2 * FIRST_LOOK):
+        repeats.add(write_out(form), MOST_PROGRAMS)
 
 
 def write_out(form: Form) -> Callable[..., Any]:

@@ -64,7 +64,7 @@ def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create
         warnings.filters and warnings.filters[0] is first_filter[0] or warnings_are_dropped()
     ):
         try:
-            for program in target.plan.programs:
+            for program in target.plan.repeats.programs:
                 found = program(target, cotangent, clock.last_write, None, retain_graph)
                 if found is DONE:
                     return

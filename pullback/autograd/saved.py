@@ -86,7 +86,7 @@ class SavedTensor:
 def arrays_of(node: Node) -> Any:
     """The node's saved values as arrays, checked for writes since they were saved."""
     saved = node.saved
-    if node.plan.frees and saved is not FREED and node.plan.op.keeps_params:
+    if node.plan.frees and saved is not FREED and node.plan.op.rare.keeps_params:
         check_index(node)
     if not saved:
         if saved is FREED:
@@ -127,7 +127,7 @@ def tensors_of(node: Node) -> list[Any]:
     saved = node.saved
     if saved is FREED:
         raise RuntimeError(SECOND_TIME)
-    if node.op.keeps_params:
+    if node.op.rare.keeps_params:
         check_index(node)
     if node.output_storages is not None:
         check_outputs(node)
@@ -147,7 +147,7 @@ def _with_history(node: Node, position: int, value: Any) -> Any:
     if type(value) is SavedTensor:
         return value.tensor(node)
     if type(value) is SavedList:
-        first = node.op.extras_from if code == "extras" else 0
+        first = node.op.rare.extras_from if code == "extras" else 0
         return tuple(
             item.tensor(node) if type(item) is SavedTensor
             else item if code == "arrays"
@@ -217,7 +217,7 @@ def check_outputs(node: Node) -> None:
         if storage.written > node.order and _saved_as_it_is(node, number):
             shape, dtype = node.outputs[number] if node.outputs else (node.shape, node.dtype)
             if number and not node.outputs:
-                extra = node.saved[saves.index("extras")][number - node.op.extras_from]
+                extra = node.saved[saves.index("extras")][number - node.op.rare.extras_from]
                 shape, dtype = extra.shape, extra.dtype
             expected = storage.version_at(node.order)
             raise RuntimeError(describe_write(_Meta(shape, dtype), node, number, storage, expected, None, node))
@@ -226,7 +226,7 @@ def check_outputs(node: Node) -> None:
 def _saved_as_it_is(node: Node, number: int) -> bool:
     """Whether a node has saved this output, and without hooks, which look after what they pack."""
     saves = node.plan.saves
-    for code, first in ((-1 - number, number), ("outs", 0), ("extras", node.op.extras_from)):
+    for code, first in ((-1 - number, number), ("outs", 0), ("extras", node.op.rare.extras_from)):
         if code in saves and number >= first:
             value = node.saved[saves.index(code)]
             return type(value[number - first] if type(value) is SavedList else value) is not SavedTensor
@@ -296,7 +296,7 @@ def _apart(node: Node, code: Any, value: Any, storage: Storage) -> Any:
     if type(code) is int and -1 - code in written and type(value) is not SavedTensor:
         return SavedTensor(wrap(np.copy(value)), AS_IT_IS, (OWN, -1 - code))
     if type(value) is SavedList and code in ("outs", "extras"):
-        first = node.op.extras_from if code == "extras" else 0
+        first = node.op.rare.extras_from if code == "extras" else 0
         return SavedList([_apart(node, -1 - number, item, storage) for number, item in enumerate(value, first)])
     return value
 
@@ -489,7 +489,7 @@ def pack_saved(node: Node, hooks: tuple[Any, ...], packed: dict[int, SavedTensor
                 SavedList([SavedTensor(item, hooks) if isinstance(item, Tensor) else item for item in value])
             )
         elif type(value) is SavedList:
-            first = node.op.extras_from if code == "extras" else 0
+            first = node.op.rare.extras_from if code == "extras" else 0
             items = [packed_output(node, number, wrap(item), hooks) for number, item in enumerate(value, first)]
             entries.append(SavedList(items))
         else:

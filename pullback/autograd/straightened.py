@@ -17,7 +17,7 @@ from ..quiet import quiet
 from ..tensor import Tensor, new_object
 from . import views
 from .mode import current_mode
-from .op import LARGE, Op
+from .op import Op
 from .tape import apply, by_blocks
 
 
@@ -75,8 +75,6 @@ def binary(op: Op, otherwise: Callable[..., Any] | None = None, itself: Op | Non
     """
     carefully: Callable[..., Any] = otherwise or (lambda a, b: apply(op, (a, b)))
     itself = itself or op
-    if op.kind == "linear":
-        op.cut_from(LARGE, rules=False)
 
     def apply_two(a: Any, b: Any) -> Any:
         x = a._array

@@ -89,7 +89,7 @@ def views_of(op: Op, x: Tensor, params: dict[Any, Any]) -> tuple[Any, ...]:
         node.outputs = tuple([(out.shape, out.dtype) for out in outs])
     results = []
     recorded, version = node is not None, storage.version
-    output_step = op.output_step
+    output_step = op.rare.output_step
     for number, out in enumerate(outs):
         result = wrap(out)
         if recorded:

@@ -60,7 +60,7 @@ def link(result: Tensor, source: Tensor, op: Op, params: dict[Any, Any] | None, 
 def link_output(result: Tensor, source: Tensor, op: Op, params: dict[Any, Any] | None, number: int) -> None:
     """Make `result` a view that is output `number` of an operation with several views as outputs."""
     mode = current_mode()
-    step = op.output_step(params, number, source._array.shape)
+    step = op.rare.output_step(params, number, source._array.shape)
     _link(result, source, step, "several" if mode.grad else "inference" if mode.inference else "no_grad")
 
 
@@ -80,8 +80,8 @@ def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
         if origin == "default":
             origin = parent.origin
         base = parent.base
-        if step[0].step_from_base is not None:  # a view of memory does not pass through other views
-            steps: tuple = ((step[0], step[0].step_from_base(step[1], base._array)),)
+        if step[0].rare.step_from_base is not None:  # a view of memory does not pass through other views
+            steps: tuple = ((step[0], step[0].rare.step_from_base(step[1], base._array)),)
             view = View(base, steps, storage.version, origin, len(base._moves))
         else:
             view = View(base, (*parent.steps, step), storage.version, origin, parent.moves)

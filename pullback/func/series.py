@@ -358,7 +358,7 @@ class _StandIns:
     """Leaves in place of what rules look at, each with its series, or with the number of the output that it is."""
 
     def __init__(self, node: Any) -> None:
-        self.first_extra: int = node.op.extras_from
+        self.first_extra: int = node.op.rare.extras_from
         self.leaves: list[tuple[Tensor, Any]] = []
 
     def of(self, value: Any, series: Any, code: Any) -> Any:

@@ -83,7 +83,7 @@ log_sigmoid: Op = op(
     inputs=("x",),
     x=lambda g, x: g * sigmoid(-x),
     # its kernel sees to large arrays itself, and its results lie in the order of the dims
-    cut_from=0,
+    large="nothing",
     aten="log_sigmoid_forward",
 )
 

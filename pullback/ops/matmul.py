@@ -103,7 +103,7 @@ mm: Op = op(
             else transposed_times(a, g)
         ),
     },
-    side_by_side=True,
+    large="rules side by side",
 )
 times_transposed: Op = op(
     "MmBackward0",
@@ -139,7 +139,7 @@ bmm: Op = op(
     b=_right,
     autocast="short",
     batch=PRODUCT_OF_STACKS,
-    side_by_side=True,
+    large="rules side by side",
 )
 matmul: Op = op(
     "UnsafeViewBackward0",
@@ -149,7 +149,7 @@ matmul: Op = op(
     b=_right_of_batches,
     autocast="short",
     batch=PRODUCT,
-    side_by_side=True,
+    large="rules side by side",
     aten="_unsafe_view",
 )
 
@@ -327,7 +327,7 @@ linear_layer: Op = op(
     bias=passed_on,
     autocast="short",
     batch=LAYER,
-    side_by_side=True,
+    large="rules side by side",
     rebuild=_as_torch_shows_it,
 )
 linear_map: Op = op(
@@ -338,7 +338,7 @@ linear_map: Op = op(
     weight=_layer_weight,
     autocast="short",
     batch=LAYER,
-    side_by_side=True,
+    large="rules side by side",
     rebuild=_as_torch_shows_it,
 )
 # --- contraction of two arrays over labelled axes ---

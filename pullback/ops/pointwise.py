@@ -26,9 +26,23 @@ _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 
 # --- arithmetic ---
 
-add: Op = linear("AddBackward0", ordered(operator.add), a=passed_on, b=passed_on, batch=ELEMENTWISE, aten="add.Tensor")
+add: Op = linear(
+    "AddBackward0",
+    ordered(operator.add),
+    a=passed_on,
+    b=passed_on,
+    batch=ELEMENTWISE,
+    large="forward by blocks",
+    aten="add.Tensor",
+)
 subtract: Op = linear(
-    "SubBackward0", ordered(operator.sub), a=passed_on, b=lambda g: -g, batch=ELEMENTWISE, aten="sub.Tensor"
+    "SubBackward0",
+    ordered(operator.sub),
+    a=passed_on,
+    b=lambda g: -g,
+    batch=ELEMENTWISE,
+    large="forward by blocks",
+    aten="sub.Tensor",
 )
 reverse_subtract: Op = linear(
     "RsubBackward1",
@@ -36,6 +50,7 @@ reverse_subtract: Op = linear(
     a=lambda g: -g,
     b=passed_on,
     batch=ELEMENTWISE,
+    large="forward by blocks",
     hidden_inputs=(1,),
     aten="rsub.Scalar",
 )
@@ -45,6 +60,7 @@ reverse_subtract_tensors: Op = linear(
     a=lambda g: -g,
     b=passed_on,
     batch=ELEMENTWISE,
+    large="forward by blocks",
     aten="rsub.Tensor",
 )
 
@@ -141,7 +157,7 @@ divide_by: Op = op(
     b=None,
     aten="div.Tensor",
 )
-negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g, batch=ELEMENTWISE, cut_from=LARGE)
+negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g, batch=ELEMENTWISE, large="by blocks")
 reciprocal: Op = elementwise("ReciprocalBackward0", lambda x: 1 / x, x=lambda out: -out * out)
 identity: Op = linear("AliasBackward0", lambda x: x, view=True, x=lambda g: g, batch=ELEMENTWISE)
 
@@ -557,7 +573,7 @@ relu: Op = op(
     kind="elementwise_pull",
     x=_relu_pullback,
     # its kernels see to large arrays themselves
-    cut_from=0,
+    large="nothing",
 )
 maximum: Op = op(
     "MaximumBackward0",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import pullback
-from pullback.autograd.op import FIRST_LOOK
+from pullback.autograd.plan import FIRST_LOOK, Repeats
 
 ROUNDS = 2 * FIRST_LOOK + 4  # after the second look a program is there
 
@@ -13,7 +13,7 @@ ROUNDS = 2 * FIRST_LOOK + 4  # after the second look a program is there
 def forget(root):
     """Take away what is known about passes that begin as this one does."""
     plan = root._node.plan
-    plan.programs, plan.walks, plan.next_look, plan.last_form = (), 0, FIRST_LOOK, None
+    plan.repeats = Repeats()
     return plan
 
 
@@ -30,8 +30,8 @@ def gradients(root, leaves, **options):
 
 
 def by_walk(function, leaves, plan):
-    programs, plan.programs = plan.programs, ()
+    programs, plan.repeats.programs = plan.repeats.programs, ()
     try:
         return gradients(function(*leaves), leaves)
     finally:
-        plan.programs = programs
+        plan.repeats.programs = programs

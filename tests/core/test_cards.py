@@ -22,7 +22,7 @@ def test_constructors_share_their_fields():
     known = {"view": True, "keeps_params": True}
     for make in (elementwise, linear, op):
         made = make("KnownBackward0", lambda x: x, x=lambda: 1, **known)
-        assert all(getattr(made, name) == value for name, value in known.items())
+        assert made.view and made.rare.keeps_params
     made = fused("KnownBackward0", lambda x: (x, x), inputs=("x",), joint=lambda g: (g,))
     assert made.first_only and made.outputs == 0 and {"first_only", "outputs", "joint"} <= FIELDS
 
@@ -49,6 +49,16 @@ def test_autocast_is_one_of_three():
     assert (matmul.mm.autocast, matmul.vm.autocast, shape.unsafe_reshape.autocast) == ("short", "short", "as given")
     with pytest.raises(TypeError, match="autocast of WrongBackward0 is 'half'.*'full'"):
         op("WrongBackward0", lambda x: x, x=lambda g: g, autocast="half")
+    with pytest.raises(TypeError, match="large of WrongBackward0 is 'blocks'.*'by blocks'"):
+        op("WrongBackward0", lambda x: x, x=lambda g: g, large="blocks")
+
+
+def test_operations_and_plans_have_no_other_attributes():
+    """What is no field is refused: nothing can be noted on an operation, or on what was planned for it, from outside."""
+    made = op("MmBackward0", lambda x: x, x=lambda g: g)
+    for thing in (made, made.plan(1, 1), made.plan(1, 1).repeats):
+        with pytest.raises(AttributeError, match="other"):
+            thing.other = 1
 
 
 def operations():
@@ -114,18 +124,33 @@ def test_fields_are_given_to_the_constructor():
             node = waiting.pop()
             if not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda)):
                 waiting += ast.iter_child_nodes(node)
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in FIELDS:
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Store)
+                and node.attr in FIELDS | set(Op.__slots__) - {"name"}
+            ):
                 written.append(f"{path.name}:{node.lineno} {node.attr}")
     assert not written
 
 
 def test_fields_of_few_have_values_for_all():
     made = op("PlainBackward0", lambda x, y: x, x=lambda g: g, y=None)
-    assert (made.hidden_inputs, made.differentiable_inputs, made.extras_from, made.rebuild) == ((1,), 1, 1, None)
-    other = op(
-        "OtherBackward0", lambda x, y: x, x=lambda g: g, y=None, hidden_inputs=(), extras_from=2, side_by_side=True
+    assert (made.hidden_inputs, made.differentiable_inputs, made.rare.extras_from, made.rare.rebuild) == (
+        (1,),
+        1,
+        1,
+        None,
     )
-    assert (other.hidden_inputs, other.extras_from, other.divisible, other.blocked) == ((), 2, LARGE_FACTOR, False)
+    other = op(
+        "OtherBackward0",
+        lambda x, y: x,
+        x=lambda g: g,
+        y=None,
+        hidden_inputs=(),
+        extras_from=2,
+        large="rules side by side",
+    )
+    assert (other.hidden_inputs, other.rare.extras_from, other.divisible, other.blocked) == ((), 2, LARGE_FACTOR, False)
     with pytest.raises(TypeError, match="no field extra_from"):
         Op("WrongBackward0", lambda x: x, rules={}, inputs=("x",), extra_from=2)
 

@@ -16,6 +16,7 @@ import pullback
 from pullback.autograd import repeats
 from pullback.autograd.accumulate import DONE
 from pullback.autograd.engine import Hooks, free, walk
+from pullback.autograd.plan import Repeats
 
 NUMBERS = [0.0, -0.0, 1, 2, True, -1, 0.5, float("nan"), float("inf"), 1e300, 10**20, np.float32(0.3), np.float64(0.7)]
 SHAPES = [(), (1,), (3,), (1, 3), (4, 1), (4, 3), (3, 4), (3, 3), (2, 4, 3), (2, 1, 3), (0,), (0, 3), (1, 1), (70, 70)]
@@ -180,7 +181,7 @@ class Expression:
         plan = root.grad_fn.plan
         if plan not in self.plans:
             self.plans.add(plan)
-            plan.programs, plan.walks, plan.next_look, plan.last_form = (), 0, 1, None
+            plan.repeats = Repeats(first_look=1)
         if event.endswith("late"):
             leaf.data = self.other_memory(leaf, event)
         weight = self.memory(tuple(root.shape), root.detach().numpy().dtype)

@@ -30,7 +30,7 @@ def test_a_part_that_repeats_is_a_loop_for_any_length(dtype, monkeypatch):
     plan = forget(cells(1, *leaves))
     for _ in range(4):
         gradients(cells(60, *leaves), leaves)
-    assert len(plan.programs) == 1
+    assert len(plan.repeats.programs) == 1
     text, _ = repeats.source(plan_form := forms.form_of(executed_nodes(cells(60, *leaves))))
     assert "in turns:" in text and len(plan_form.steps) < 100
     for length in (*range(1, 12), 33, 60, 61, 200, 1001):
@@ -88,10 +88,10 @@ def test_loops_of_every_kind(function, monkeypatch):
     plan = forget(function(1, *leaves))
     for _ in range(4):
         gradients(function(120, *leaves), leaves)
-    assert len(plan.programs) == 1
+    assert len(plan.repeats.programs) == 1
     for turn in range(20):  # should it have relied on the length, there is another after a few others
         gradients(function(121 + turn % 3, *leaves), leaves)
-    assert len(plan.programs) == (2 if function is taken_apart else 1)
+    assert len(plan.repeats.programs) == (2 if function is taken_apart else 1)
     for length in (1, 2, 3, 4, 8, 40, 120, 160):
         expected = by_walk(program(length), leaves, plan)
         with monkeypatch.context() as patch:
@@ -112,7 +112,7 @@ def test_a_loop_in_which_one_turn_is_another(monkeypatch):
     plan = forget(function(x, w, -1))
     for _ in range(4):
         gradients(function(x, w, -1), (x, w))
-    assert len(plan.programs) == 1
+    assert len(plan.repeats.programs) == 1
     for odd in (0, 1, 2, 150, 298, 299):
         expected = by_walk(lambda x, w, odd=odd: function(x, w, odd), (x, w), plan)
         for one, other in zip(gradients(function(x, w, odd), (x, w)), expected, strict=True):
@@ -164,7 +164,7 @@ def test_sparse_gradients_in_a_loop():
         loss().backward()
         assert table.grad.is_sparse
         found.append((table.grad.to_dense().numpy(), weight.grad.numpy()))
-    assert plan.programs
+    assert plan.repeats.programs
     for rows, matrix in found:
         np.testing.assert_array_equal(rows, found[0][0])
         np.testing.assert_array_equal(matrix, found[0][1])

@@ -12,7 +12,7 @@ import pytest
 import pullback
 from pullback.autograd import forms, repeats
 from pullback.autograd.engine import walk
-from pullback.autograd.op import FIRST_LOOK
+from pullback.autograd.plan import FIRST_LOOK
 from tests.core.repeating import ROUNDS, forget, gradients, leaf
 
 pytestmark = pytest.mark.usefixtures("ordinary_passes")
@@ -43,7 +43,7 @@ def test_a_written_out_pass_gives_what_the_walk_gave(name):
     for _ in range(ROUNDS):
         for got, wanted in zip(gradients(program(*leaves), leaves), expected, strict=True):
             np.testing.assert_equal(got, wanted)
-    assert plan.programs
+    assert plan.repeats.programs
     reached = [tensor for tensor, gradient in zip(leaves, expected, strict=True) if gradient is not None]
     for got, tensor in zip(pullback.autograd.grad(program(*leaves), reached), reached, strict=True):
         np.testing.assert_array_equal(got.numpy(), tensor.grad.numpy())
@@ -74,7 +74,7 @@ def prepared(function, *leaves):
     plan = forget(function(*leaves))
     for _ in range(ROUNDS):
         gradients(function(*leaves), leaves)
-    assert len(plan.programs) == 1
+    assert len(plan.repeats.programs) == 1
     return plan
 
 
@@ -111,13 +111,13 @@ def test_other_shapes_and_dtypes_go_through_the_same_program():
     for first, second, dtype in ((5,), (5,), np.float64), ((4, 3), (3,), np.float64), ((2, 1), (1, 3), np.float32):
         a, b = leaf(*first, dtype=dtype), leaf(*second, seed=1, dtype=dtype)
         got = gradients(function(a, b), (a, b))
-        programs, plan.programs = plan.programs, ()
+        programs, plan.repeats.programs = plan.repeats.programs, ()
         expected = gradients(function(a, b), (a, b))
-        plan.programs = programs
+        plan.repeats.programs = programs
         for one, other in zip(got, expected, strict=True):
             np.testing.assert_array_equal(one, other)
             assert one.dtype == dtype
-    assert len(plan.programs) == 1
+    assert len(plan.repeats.programs) == 1
 
 
 def test_leaves_that_were_two_and_are_one():
@@ -144,9 +144,9 @@ def test_gradients_are_added_in_the_order_of_the_walk():
     plan = prepared(lambda x: in_order(x, (0, 1, 2)), x)
     for numbers in (0, 1, 2), (2, 1, 0), (1, 0, 2):
         (got,) = gradients(in_order(x, numbers), (x,))
-        programs, plan.programs = plan.programs, ()
+        programs, plan.repeats.programs = plan.repeats.programs, ()
         (expected,) = gradients(in_order(x, numbers), (x,))
-        plan.programs = programs
+        plan.repeats.programs = programs
         np.testing.assert_array_equal(got, expected)
 
 
@@ -155,10 +155,10 @@ def test_values_that_were_two_and_are_one_get_the_sum_of_their_gradients():
     plan = prepared(lambda x, y: (x.exp() * y + x.exp().sin()).sum(), x, y)
     shared = x.exp()
     got = gradients((shared * y + shared.sin()).sum(), (x, y))
-    programs, plan.programs = plan.programs, ()
+    programs, plan.repeats.programs = plan.repeats.programs, ()
     shared = x.exp()
     expected = gradients((shared * y + shared.sin()).sum(), (x, y))
-    plan.programs = programs
+    plan.repeats.programs = programs
     for one, other in zip(got, expected, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -230,7 +230,7 @@ def test_a_pass_that_fails_changes_nothing(monkeypatch):
     function = lambda x, y: ((x * y).cumsum(0).tanh() * y).sum()  # noqa: E731
     plan = prepared(function, x, y)
     before = gradients(function(x, y), (x, y))
-    program = plan.programs[0]
+    program = plan.repeats.programs[0]
     rules = [name for name in program.__globals__ if re.fullmatch(r"r\d+|multiply", name)]
     assert len(rules) == 2
     for name in rules:
@@ -279,7 +279,7 @@ def test_nothing_is_learned_from_a_graph_that_was_written_into_since():
         with pullback.no_grad():
             x.add_(0)
         gradients(root, (x,))
-    assert plan.programs == ()
+    assert plan.repeats.programs == ()
 
 
 def test_graphs_that_never_repeat_are_left_to_the_walk():
@@ -290,7 +290,7 @@ def test_graphs_that_never_repeat_are_left_to_the_walk():
         for _ in range(length):
             value = value * 1.01
         gradients(value.sum(), (x,))
-    assert plan.programs == ()
+    assert plan.repeats.programs == ()
 
 
 def test_two_kinds_of_steps_in_turn_have_a_program_each():
@@ -300,7 +300,7 @@ def test_two_kinds_of_steps_in_turn_have_a_program_each():
         gradients((x * 2).sum(), (x,))
         (got,) = gradients(x.exp().sum(), (x,))
         np.testing.assert_allclose(got, np.exp(x.detach().numpy()))
-    assert len(plan.programs) == 2
+    assert len(plan.repeats.programs) == 2
 
 
 def test_the_code_can_be_read():
@@ -344,8 +344,8 @@ def test_what_stands_in_a_pass_says_what_the_rule_says(name, dtype):
     expected = gradients(roots(), leaves, gradient=weight)
     for _ in range(ROUNDS):
         found = gradients(roots(), leaves, gradient=weight)
-    assert len(plan.programs) == 1
-    rules = {value for key, value in plan.programs[0].__globals__.items() if re.fullmatch(r"r\d+", key)}
+    assert len(plan.repeats.programs) == 1
+    rules = {value for key, value in plan.repeats.programs[0].__globals__.items() if re.fullmatch(r"r\d+", key)}
     assert not rules & {call.rule for call in plan.engine_calls()}, "a rule was called and not written out"
     for one, other in zip(found, expected, strict=True):
         assert one.tobytes() == other.tobytes()
@@ -366,9 +366,9 @@ def test_hooks_of_leaves_concern_the_graphs_that_lead_to_them(monkeypatch):
     seen = []
     x.register_post_accumulate_grad_hook(seen.append)
     gradients(loss(x, y), (x, y))
-    assert seen == [x] and plan.programs
+    assert seen == [x] and plan.repeats.programs
     handle.remove()
-    plan.programs, walked = (), []  # graphs that were never seen are walked, too
+    plan.repeats.programs, walked = (), []  # graphs that were never seen are walked, too
     monkeypatch.setattr("pullback.autograd.passes.walk", lambda *a: walked.append(1) or walk(*a))
     np.testing.assert_array_equal(gradients(loss(other, y), (other,))[0], expected[0])
     assert walked
@@ -380,13 +380,13 @@ def test_a_rule_that_gives_no_array_after_all(monkeypatch):
     x = leaf(3)
     loss = lambda: (x * 1.0).cumsum(0).exp().sum()  # noqa: E731
     plan = prepared(lambda x: loss(), x)
-    program, walked = plan.programs[0], []
+    program, walked = plan.repeats.programs[0], []
     monkeypatch.setattr("pullback.autograd.passes.walk", lambda *a: walked.append(1) or walk(*a))
     name = next(name for name, rule in program.__globals__.items() if rule is cumulative.cumsum.real_rules["x"])
     rule = program.__globals__[name]
     monkeypatch.setitem(program.__globals__, name, lambda g, *given: rule(g, *given).view(np.recarray))
     (expected,) = gradients(loss(), (x,))
-    assert walked and not plan.programs
+    assert walked and not plan.repeats.programs
     slopes = np.exp(np.cumsum(x.detach().numpy()))
     np.testing.assert_allclose(expected, np.cumsum(slopes[::-1])[::-1])
 
@@ -398,10 +398,10 @@ def test_other_shapes_are_for_the_next_program(monkeypatch):
     expected = {rows: gradients(loss(rows), (weight, bias)) for rows in (5, 6, 7, 8)}
     for _ in range(ROUNDS):
         gradients(loss(5), (weight, bias))
-    assert len(plan.programs) == 1 and "(5, 3)" in str(plan.programs[0].__code__.co_consts)
+    assert len(plan.repeats.programs) == 1 and "(5, 3)" in str(plan.repeats.programs[0].__code__.co_consts)
     for turn in range(4 * ROUNDS):
         gradients(loss(6 + turn % 3), (weight, bias))
-    assert len(plan.programs) == 2 and ", 3)" not in str(plan.programs[0].__code__.co_consts)
+    assert len(plan.repeats.programs) == 2 and ", 3)" not in str(plan.repeats.programs[0].__code__.co_consts)
     monkeypatch.setattr("pullback.autograd.passes.walk", None)
     for rows, wanted in expected.items():
         for one, other in zip(gradients(loss(rows), (weight, bias)), wanted, strict=True):

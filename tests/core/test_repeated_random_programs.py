@@ -16,6 +16,7 @@ import pytest
 import pullback
 from pullback.autograd import forms, passes, repeats
 from pullback.autograd.engine import Hooks, walk
+from pullback.autograd.plan import Repeats
 
 F = pullback.nn.functional
 ROWS, COLUMNS = 2, 4
@@ -159,7 +160,7 @@ class Training:
                 loss, middle = self.forward(event)
                 plan = loss.grad_fn.plan
                 if plan not in self.plans or not self.written_out:
-                    plan.programs, plan.walks, plan.next_look, plan.last_form = (), 0, 1, None
+                    plan.repeats = Repeats(first_look=1)
                     self.plans.add(plan)
                 self.passes += 1
                 self.backward(loss, middle, event)
@@ -224,7 +225,7 @@ def test_a_program_that_fails_anywhere_changes_nothing(seed, soon, monkeypatch):
     leaves = list(dict.fromkeys(training.parameters))
     held = seed % 2  # some gradients are there already, and are added to
     root = training.forward("")[0]
-    names = {name for program in root.grad_fn.plan.programs for name in program.__globals__}
+    names = {name for program in root.grad_fn.plan.repeats.programs for name in program.__globals__}
     assert names or any(function is ONE["written"] for function, _ in training.cell)
     for name in sorted(names):
         for call in 0, 2:
@@ -233,7 +234,7 @@ def test_a_program_that_fails_anywhere_changes_nothing(seed, soon, monkeypatch):
             root = training.forward("")[0]
             calls = []
             with monkeypatch.context() as patch:
-                for program in root.grad_fn.plan.programs:
+                for program in root.grad_fn.plan.repeats.programs:
                     usual = program.__globals__.get(name)
                     if not callable(usual) or isinstance(usual, type) or name in ("free", "program"):
                         continue

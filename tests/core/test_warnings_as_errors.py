@@ -8,6 +8,7 @@ import pytest
 
 import pullback
 from pullback import quiet
+from pullback.autograd.plan import Repeats
 
 LINES = """
 t.exp(x * 1000)
@@ -114,7 +115,7 @@ def test_passes_that_repeat_are_silent_as_well(name, monkeypatch):
     monkeypatch.setattr("pullback.autograd.engine.Hooks.in_use", False)
     x, weight = pullback.tensor([1e30, 0.0, 1.0], requires_grad=True), pullback.tensor(3e38)
     plan = x.sum().grad_fn.plan
-    plan.programs, plan.walks, plan.next_look, plan.last_form = (), 0, 1, None
+    plan.repeats = Repeats(first_look=1)
     with warnings.catch_warnings(record=True) as heard:
         quiet.drop_warnings()
         for _ in range(8):
@@ -124,7 +125,7 @@ def test_passes_that_repeat_are_silent_as_well(name, monkeypatch):
             root.backward(weight, retain_graph=True)
             pullback.autograd.grad(root, x, weight)
             assert not heard
-    assert plan.programs
+    assert plan.repeats.programs
 
 
 NAMED_TWICE = (

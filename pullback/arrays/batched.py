@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.mode import current_mode
+from ..kernels.thresholds import OUTER_BY_COLUMNS
 
 PAGE: str = "docs/howto/transforms.md has examples."
 CONTROL_FLOW: str = (
@@ -319,7 +320,7 @@ def outer_product(a: Any, b: Any) -> Any:
 def multiply(a: Any, b: Any) -> Any:
     if (
         type(a) is ndarray and type(b) is ndarray and a.ndim == 3 == b.ndim and a.shape[2] == 1 == b.shape[1]
-        and a.shape[0] == b.shape[0] and a.dtype == b.dtype and b.shape[2] < 256
+        and a.shape[0] == b.shape[0] and a.dtype == b.dtype and b.shape[2] < OUTER_BY_COLUMNS
     ):  # fmt: skip
         return outer_product(a, b)
     return a * b

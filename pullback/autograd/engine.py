@@ -23,6 +23,7 @@ from numpy import add, ndarray
 from .. import seams
 from ..arrays.mostly_zeros import Picked, Placed
 from ..kernels.memory import is_own
+from ..kernels.thresholds import MAYBE_BLOCKED
 from ..quiet import restore, silence, warning_settings
 from ..storage import clock
 from ..tensor import Anchor, Tensor
@@ -33,7 +34,6 @@ from .hooks import run_accumulated, run_after, run_before, run_leaf_hooks, run_p
 from .large_cotangents import sum_by_blocks
 from .mode import IN_RULES, NO_GRAD, RECORD, current_mode, set_mode
 from .node import FREED, Node
-from .op import LARGE
 from .reach import nodes_leading_to
 from .saved import arrays_of, tensors_of
 from .tape import by_blocks, wrap
@@ -291,7 +291,7 @@ class Sweep:
             if fresh and not self.record and (gradient.base is None or is_own(gradient)):
                 owned[leaf] = gradient
         elif leaf in owned and type(present) is ndarray is type(gradient) and present.dtype is gradient.dtype:
-            if gradient.size >= LARGE:
+            if gradient.size >= MAYBE_BLOCKED:
                 leaves[leaf] = owned[leaf] = by_blocks(add, present, gradient, into=present)
             else:
                 add(present, gradient, present)

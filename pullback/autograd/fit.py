@@ -13,7 +13,8 @@ from numpy import ndarray
 
 from ..arrays.mostly_zeros import Picked
 from ..constants import FLOAT32, FLOAT64, ones
-from ..kernels.products import FEW, sum_of_rows
+from ..kernels.products import sum_of_rows
+from ..kernels.thresholds import PRODUCT_ON_ONE_THREAD
 from ..tensor import Tensor
 
 add_reduce: Any = np.add.reduce
@@ -28,7 +29,12 @@ def fit_array(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
     """Sum a gradient over the axes that were broadcast, and cast it."""
     have = gradient.shape
     if have != shape:
-        if len(have) == 2 and have[1:] == shape and type(gradient) is ndarray and gradient.size <= FEW:
+        if (
+            len(have) == 2
+            and have[1:] == shape
+            and type(gradient) is ndarray
+            and gradient.size <= PRODUCT_ON_ONE_THREAD
+        ):
             kind = gradient.dtype
             if kind is dtype and (kind is FLOAT32 or kind is FLOAT64):  # a bias, usually
                 return ones(have[0], kind).dot(gradient)

@@ -16,7 +16,7 @@ from numpy import ndarray
 from ..arrays.spelled import Spelled, by_shape_alone, name_of
 from ..arrays.terms import INFIX, Term, Unspeakable
 from ..constants import FLOAT32, FLOAT64, number, ones
-from ..kernels.products import FEW
+from ..kernels.thresholds import PRODUCT_ON_ONE_THREAD
 from .forms import Form, Known
 from .op import passed_on
 from .plan import Call
@@ -59,7 +59,7 @@ def inlined(form: Form, position: int, call: Call) -> Inlined | None:
         given.append(known.shape if type(code) is tuple else named(name, known))
         if type(code) is not tuple:
             values[name] = known
-    if prod(cotangent.shape) + sum([prod(getattr(value, "shape", value)) for value in given]) > FEW:
+    if prod(cotangent.shape) + sum([prod(getattr(value, "shape", value)) for value in given]) > PRODUCT_ON_ONE_THREAD:
         return None
     try:
         with by_shape_alone(), np.errstate(all="ignore"):
@@ -90,7 +90,7 @@ def known_target(form: Form, edge: int | None) -> Known | None:
 def summed_over_rows(text: Inlined, wanted: Known) -> Inlined | None:
     """The sum that undoes the broadcasting of a bias, as `fit_array` would do it; None if something else is wanted."""
     shape, dtype = text.result
-    if len(shape) != 2 or shape[1:] != wanted.shape or prod(shape) > FEW or dtype is not wanted.dtype:
+    if len(shape) != 2 or shape[1:] != wanted.shape or prod(shape) > PRODUCT_ON_ONE_THREAD or dtype is not wanted.dtype:
         return None
     name = f"ones_{shape[0]}_{dtype}"
     summed, names = f"{name}.dot({text.text})", (*text.names, (name, ones(shape[0], dtype)))

@@ -14,7 +14,7 @@ from numpy import generic, ndarray
 from ..kernels.memory import is_own
 from ..kernels.products import are_worth_a_thread
 from ..kernels.threads import parallel_tasks
-from .op import LARGE
+from ..kernels.thresholds import MAYBE_BLOCKED
 from .tape import by_blocks
 
 
@@ -93,7 +93,7 @@ REFS = _lone_references()
 
 def sum_by_blocks(first: Any, second: Any) -> Any:
     """A sum of cotangents; large ones are added into the first, if that is known to nobody else."""
-    if type(first) is ndarray and first.size >= LARGE and type(second) is ndarray:
+    if type(first) is ndarray and first.size >= MAYBE_BLOCKED and type(second) is ndarray:
         into = first if getrefcount(first) <= REFS and is_own(first) else None
         return by_blocks(np.add, first, second, into=into)
     return first + second

@@ -15,12 +15,11 @@ from numpy import ndarray
 
 from ..dtypes import kind_of
 from ..kernels.order import ordered
+from ..kernels.thresholds import FACTOR_SIDE_BY_SIDE, MAYBE_BLOCKED
 from ..ops.layouts import ELEMENTWISE, Layout
 from .node import Node, node_class
 from .plan import Call, Plan
 
-LARGE = 5 << 14  # elements from which elementwise operations may run block by block (`kernels.large.SMALL_BYTES`)
-LARGE_FACTOR = 1 << 14  # elements of a factor from which two products may run side by side
 POINTWISE_KINDS = ("elementwise", "elementwise_pull", "real_pull")
 # What to do with large operands: cut them into blocks, for the forward function alone or for rules as well; give each rule a
 # thread of its own; nothing.
@@ -161,8 +160,10 @@ class Op:
             large = "by blocks" if self.kind in ("elementwise", "elementwise_pull") else "nothing"
         self.large: str = large  # what to do with large operands: see `OF_LARGE`
         # from how many elements on they are large (0: never), and whether the forward function is cut into blocks then
-        self.divisible: int = 0 if large == "nothing" else LARGE_FACTOR if large == "rules side by side" else LARGE
-        self.spreads: bool = self.divisible == LARGE
+        self.divisible: int = (
+            0 if large == "nothing" else FACTOR_SIDE_BY_SIDE if large == "rules side by side" else MAYBE_BLOCKED
+        )
+        self.spreads: bool = self.divisible == MAYBE_BLOCKED
 
     def _check(self, inputs: tuple[str, ...] | None) -> None:
         """Refuse what cannot be meant: values of fields, rules of no input, and names that nothing goes by."""

@@ -19,6 +19,7 @@ from numpy import ndarray
 
 from ..arrays.mostly_zeros import Picked
 from ..kernels.memory import is_own
+from ..kernels.thresholds import MAYBE_BLOCKED
 from ..quiet import restore, silence, warning_settings
 from ..tensor import wrap
 from .accumulate import DONE, lock
@@ -30,7 +31,7 @@ from .inlining import NAMES as INLINED_NAMES
 from .inlining import Inlined, inlined, known_target, summed_over_rows
 from .large_cotangents import sum_by_blocks
 from .node import FREED, Node
-from .op import LARGE, passed_on
+from .op import passed_on
 from .plan import Call
 
 empty: Any = np.empty
@@ -409,7 +410,7 @@ class _Writer:
             if text.in_order or len(text.result.shape) < 2:
                 self.in_order.add(leaf)
         else:
-            is_small = prod(text.result.shape) < LARGE
+            is_small = prod(text.result.shape) < MAYBE_BLOCKED
             if is_small and (already > 1 or leaf in self.own):
                 self.write(f"{place} += {gradient}")
             elif is_small and leaf in self.lent:
@@ -421,9 +422,11 @@ class _Writer:
     def add_to_leaf(self, leaf: int, already: int) -> None:
         """Add `t` to what a leaf got before: into that, if it is nobody else's, as the walk does."""
         place, is_own = f"l{leaf}", already > 1 or leaf in self.own
-        self.write(f"if {'' if is_own else f'w{leaf} and '}type(t) is ndarray and t.size < {LARGE}: {place} += t")
         self.write(
-            f"else: {place} = {'' if is_own else f'{place} + t if t.size < {LARGE} else '}sum_by_blocks({place}, t)"
+            f"if {'' if is_own else f'w{leaf} and '}type(t) is ndarray and t.size < {MAYBE_BLOCKED}: {place} += t"
+        )
+        self.write(
+            f"else: {place} = {'' if is_own else f'{place} + t if t.size < {MAYBE_BLOCKED} else '}sum_by_blocks({place}, t)"
         )
 
     def deliver(self, gradient: str, number: int, edge: int, becomes_exact: bool = False) -> None:

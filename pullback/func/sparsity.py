@@ -22,10 +22,10 @@ from ..autograd.engine import Sweep
 from ..autograd.fit import fit_array
 from ..autograd.reach import nodes_leading_to
 from ..autograd.saved import arrays_of
+from ..kernels.thresholds import PROBED_ENTRIES
 from ..multi import treatments
 
 Pairs = tuple[np.ndarray, np.ndarray]  # (positions in the output, positions in the input)
-LARGEST_PROBE: int = 20_000_000  # elements of a local Jacobian that is looked at entry by entry
 
 
 class Dependence:
@@ -234,7 +234,7 @@ def _of_linear(node: Any, position: int, slot: int, made: tuple, given: tuple) -
         found = _decoded(lambda codes: node.op.forward(codes.reshape(given), **params), ins)  # or the other way round?
         if found is not None:
             return found
-    if outs * ins > LARGEST_PROBE:
+    if outs * ins > PROBED_ENTRIES:
         return None
     with batch_level() as level:
         basis = Batched(np.eye(outs).reshape(outs, *made), level)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.thresholds import LOOKED_AT_EXPANDED
 from ..notices import warn_user
 from ..tensor import Tensor
 
@@ -273,7 +274,7 @@ def _slice(item: slice) -> slice:
 def largest_unsigned(index: np.ndarray) -> int:
     """The largest of some integers of 64 bits. Negative ones are huge without their sign: one look is enough for both bounds."""
     numbers = index.view(np.uintp)
-    if numbers.size > 4096 and 0 in numbers.strides:  # expanded: one of each is enough
+    if numbers.size > LOOKED_AT_EXPANDED and 0 in numbers.strides:  # expanded: one of each is enough
         numbers = numbers[tuple([slice(None if step else 1) for step in numbers.strides])]
     return numbers.item(numbers.argmax())  # of few numbers, in a third of the time of `max`
 

@@ -18,6 +18,7 @@ from ..autograd.tape import apply, wrap
 from ..autograd.view_making import view_of, views_of
 from ..dtypes import as_dtype
 from ..dtypes import dtype as dtype_type
+from ..kernels.thresholds import VIEW_TRIED
 from ..ops import shape as ops
 from ..ops.casting import clone as clone_op
 from ..ops.casting import clone_contiguous
@@ -98,7 +99,7 @@ def _reshaped(input: Tensor, shape: tuple) -> Tensor | None:
     if type(array) is not ndarray:
         return None
     size = array.size
-    if not size or size > 4096 and not array.flags.c_contiguous:  # NumPy would make a copy just to find out
+    if not size or size > VIEW_TRIED and not array.flags.c_contiguous:  # NumPy would make a copy just to find out
         return None
     for n in shape:
         if type(n) is not int or n < -1:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..functional.registry import FUNCTIONS
+from ..kernels.thresholds import LINEAR_UNKNOWNS
 from ..tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_unflatten
 from .equations import Equation, Root, newton, repeat
@@ -127,4 +128,4 @@ def _of_vectors(function: Callable[..., Any], split: Callable[[Tensor], Any]) ->
 def _method(method: str, x: Tensor) -> str:
     if x._array.dtype.kind not in "fcV":
         raise TypeError(f"The unknowns have dtype {x.dtype}: start from floating point numbers.")
-    return ("dense" if x._array.size <= 500 else "gmres") if method == "auto" else method
+    return ("dense" if x._array.size <= LINEAR_UNKNOWNS else "gmres") if method == "auto" else method

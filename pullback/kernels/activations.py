@@ -17,6 +17,7 @@ from .memory import empty_like
 from .order import converted
 from .order import empty_like as in_its_order
 from .threads import INLINE_BYTES, parallel_elements
+from .thresholds import WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +30,6 @@ _NORMAL = (
     1.809221673688889e-09, -1.3364116775103724e-07, 3.973030203414088e-06, -5.5277396573307084e-05,
     -3.2956397053083365e-05, 0.03633391333293542, 0.7978844920042341,
 )  # fmt: skip
-SMALL = 1 << 14
-"""Up to this many elements a chain runs at once, without blocks and threads."""
 
 
 class Constants:
@@ -84,7 +83,7 @@ def _chained(
     """
     first = arrays[0]
     dtype = first.dtype
-    if first.size <= SMALL and first.ndim and dtype.itemsize > 2:
+    if first.size <= WHOLE and first.ndim and dtype.itemsize > 2:
         settings = warning_settings()
         try:
             silence()

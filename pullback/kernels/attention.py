@@ -16,21 +16,10 @@ import numpy as np
 
 from .half import wide_type
 from .threads import parallel_tasks, prepare_broadcast, threads_to_share
+from .thresholds import CAUSAL_QUERIES, INLINE_SCORES, SCORE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-SCORE_BYTES = 1 << 20
-"""Scores computed at a time by one thread."""
-
-CAUSAL_QUERIES = 128
-"""Queries under a causal mask that are taken together; what none of them may look at is not computed."""
-
-KEPT_SCORES = 1 << 21
-"""Up to this many scores the probabilities are kept for the backward pass: rebuilding them costs a third of it."""
-
-INLINE_SCORES = 1 << 16
-"""Fewer scores than this are not worth waking a thread."""
 
 
 def _heads(x: np.ndarray) -> np.ndarray:

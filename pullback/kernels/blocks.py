@@ -16,16 +16,12 @@ from pullback.kernels.order import in_common_order
 from pullback.kernels.threads import parallel_tasks
 from pullback.quiet import quiet
 
+from .thresholds import FUNCTION_BLOCK, FUNCTIONS_ONE_BY_ONE
+
 Kernel = Callable[..., np.ndarray]
 Coefficients = tuple[float, ...]
 Table = tuple[Coefficients, Coefficients]
 
-# A core makes many NumPy calls, and between two calls its thread has to wait for the interpreter: blocks of 1 MB of
-# float64 keep a call long beside that wait. With a quarter of it four threads are slower than one (benchmarks/scaling.md).
-BLOCK: int = 1 << 17
-# A core makes thirty to a hundred NumPy calls of half a microsecond; below this size the C library's function for one
-# number, where Python offers it, is faster element by element (ten numbers: 2 microseconds against 25).
-FEW: int = 256
 
 _DOUBLE = np.dtype(np.float64)
 _SINGLE = np.dtype(np.float32)
@@ -88,7 +84,7 @@ def run(
     *operands: np.ndarray,
     single: bool = False,
     scalar: Callable[..., float] | None = None,
-    block: int = BLOCK,
+    block: int = FUNCTION_BLOCK,
 ) -> np.ndarray:
     """Evaluate ``core`` on the broadcast operands, block by block.
 
@@ -121,7 +117,7 @@ def _run(
     flat = [array.reshape(-1) for array in arrays]
     size = flat[0].size
     work = _SINGLE if single and dtype.itemsize <= 4 else _DOUBLE
-    if scalar is not None and size <= FEW:
+    if scalar is not None and size <= FUNCTIONS_ONE_BY_ONE:
         result = np.fromiter(map(scalar, *[array.tolist() for array in flat]), _DOUBLE, size)
     elif size <= block:
         result = _quietly(core, flat, work)

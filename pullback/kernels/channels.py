@@ -11,9 +11,7 @@ import numpy as np
 
 from .memory import Scratch, empty
 from .threads import parallel_rows, prepare_broadcast
-
-SMALL = 1 << 14
-"""Up to this many elements plain formulas beat blocks."""
+from .thresholds import WHOLE
 
 
 def as_rows(x: np.ndarray) -> np.ndarray:
@@ -23,7 +21,7 @@ def as_rows(x: np.ndarray) -> np.ndarray:
 
 def suits(x: np.ndarray) -> bool:
     """Whether an array is large enough, with rows that are more than single numbers."""
-    return x.size > SMALL and x.ndim > 2 and x.size > x.shape[0] * x.shape[1]
+    return x.size > WHOLE and x.ndim > 2 and x.size > x.shape[0] * x.shape[1]
 
 
 def moments(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

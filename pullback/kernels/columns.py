@@ -14,22 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .threads import parallel_tasks, pieces_worth, threads_worth
+from .thresholds import COLUMN_BYTES, UNCUT_COLUMN_BYTES, UNPACKED_PRODUCT, WOKEN_PRODUCTS
 from .windows import Windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-COLUMN_BYTES = 1 << 21
-"""Columns unrolled at a time by one thread; smaller pieces hand the interpreter over too often."""
-
-UNCUT_BYTES = 1 << 18
-"""Columns of this size are one piece."""
-
-SMALL_PRODUCT: int = 1_000_000
-"""OpenBLAS multiplies matrices of at most this many multiply-adds directly, half as fast again as larger ones."""
-
-INLINE_PRODUCTS = 1 << 22
-"""Fewer multiply-adds than this (a fifth of a millisecond) stay on the calling thread."""
 
 
 def pieces_of(samples: int, positions: int, position_bytes: int) -> list[tuple[int, int, int, int]]:
@@ -38,7 +27,7 @@ def pieces_of(samples: int, positions: int, position_bytes: int) -> list[tuple[i
     if sample_bytes <= COLUMN_BYTES:
         count = -(-samples * sample_bytes // COLUMN_BYTES)
         # A multiple of what pays, so that all threads end together; sums over pieces depend on them, so the shape decides.
-        multiple = pieces_worth(count, 2) if samples * sample_bytes > UNCUT_BYTES else 1
+        multiple = pieces_worth(count, 2) if samples * sample_bytes > UNCUT_COLUMN_BYTES else 1
         step = max(samples // (-(-count // multiple) * multiple), 1)
         return [(start, min(start + step, samples), 0, positions) for start in range(0, samples, step)]
     tiles = -(-sample_bytes // COLUMN_BYTES)
@@ -65,11 +54,11 @@ def per_thread(make: Callable[[], Any]) -> Callable[[], Any]:
 
 def run_pieces(task: Callable[..., object], pieces: list[tuple], work: int) -> None:
     """Run pieces on all threads, or on this one where waking another would not pay."""
-    if work < INLINE_PRODUCTS:
+    if work < WOKEN_PRODUCTS:
         for piece in pieces:
             task(*piece)
     else:
-        parallel_tasks(task, pieces, products=True, threads=threads_worth(work, INLINE_PRODUCTS))
+        parallel_tasks(task, pieces, products=True, threads=threads_worth(work, WOKEN_PRODUCTS))
 
 
 def padded_samples(windows: Windows, x: np.ndarray, pieces: list[tuple]) -> Callable[[int, int], np.ndarray]:
@@ -126,7 +115,7 @@ def unrolled(
 def multiply(matrix: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
     """`out = matrix @ columns`, in slices short enough for the BLAS path that does not repack its operands."""
     length = columns.shape[-1]
-    step = SMALL_PRODUCT // (matrix.shape[-2] * matrix.shape[-1]) // 16 * 16
+    step = UNPACKED_PRODUCT // (matrix.shape[-2] * matrix.shape[-1]) // 16 * 16
     if step < 96 or length <= step:
         np.matmul(matrix, columns, out=out)
         return

@@ -14,27 +14,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import columns as unrolling
 from . import few_columns
 from .columns import multiply, padded_samples, per_thread, pieces_of, run_pieces, spread_gradient, unrolled
 from .half import wide_type
 from .threads import threads_to_share
+from .thresholds import BAND_BYTES, COLUMN_BYTES, KEPT_COLUMN_BYTES, REARRANGED_POSITIONS
 from .windows import Windows, windows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Ints = tuple[int, ...]
-
-BAND_BYTES = 1 << 20
-"""Bands and their products worked on at a time by one thread."""
-
-KEPT_BYTES = 1 << 22
-"""Columns up to this size are kept from the forward pass for the weight's gradient: copying them is half its work."""
-
-
-MANY_POSITIONS = 512
-"""Output positions, of all samples, from which weights are worth rearranging for a faster product."""
 
 
 def _where_channels_are(x_shape: Ints, expected: int) -> str:
@@ -130,7 +120,7 @@ def convolution(
         if bias is not None:
             out += bias.reshape(-1, *[1] * len(windows.output))
         return out.astype(dtype, copy=False)
-    many = n * math.prod(windows.output) >= MANY_POSITIONS
+    many = n * math.prod(windows.output) >= REARRANGED_POSITIONS
     if groups == 1 and many and outputs <= x.shape[1] and _suits_bands(windows, x, outputs):
         _convolve_bands(x, weight, bias, windows, out)
     else:
@@ -185,7 +175,7 @@ def _suits_bands(windows: Windows, x: np.ndarray, outputs: int) -> bool:
     first = windows.kernel[0]
     rows = x.shape[1] * windows.taps // first + first * outputs
     worthwhile = windows.flat and 1 < first <= windows.taps // first
-    return worthwhile and rows * math.prod(windows.padded) * x.itemsize <= 2 * unrolling.COLUMN_BYTES
+    return worthwhile and rows * math.prod(windows.padded) * x.itemsize <= 2 * COLUMN_BYTES
 
 
 def _convolve_bands(
@@ -271,7 +261,7 @@ def _mirrored_padding(windows: Windows) -> Ints | None:
 
 
 def _correlates_back(samples: int, windows: Windows) -> bool:
-    many = samples * math.prod(windows.output) >= MANY_POSITIONS
+    many = samples * math.prod(windows.output) >= REARRANGED_POSITIONS
     return many and _mirrored_padding(windows) is not None
 
 
@@ -298,7 +288,7 @@ def _scatter_columns(
     factors = np.moveaxis(weight.reshape(groups, -1, taps, 1), 2, 0).copy() if outputs == groups else None
     positions = math.prod(windows.positions)
     out = np.empty((n, channels, *windows.spatial), gradient.dtype)
-    step = max(unrolling.COLUMN_BYTES // max(positions * channels * taps * gradient.itemsize, 1), 1)
+    step = max(COLUMN_BYTES // max(positions * channels * taps * gradient.itemsize, 1), 1)
     step = min(step, -(-n // threads_to_share()))
     pieces = [(start, min(start + step, n)) for start in range(0, n, step)]
     padding = any(windows.padding)
@@ -376,7 +366,7 @@ def _products_of_columns(
     """Gradients times columns (groups, out / groups, rows / groups), added up over all samples and positions."""
     inner = math.prod(windows.positions[1:])
     # The longer of the two outer axes comes first: BLAS is markedly faster that way round, if not for few positions.
-    turned = len(gradient) * math.prod(windows.output) >= MANY_POSITIONS
+    turned = len(gradient) * math.prod(windows.output) >= REARRANGED_POSITIONS
     spread = spread_gradient(windows, gradient, max(last - first for first, last, _, _ in pieces))
     parts: dict[tuple, np.ndarray] = {}
 
@@ -409,7 +399,7 @@ def worth_keeping(
         return False
     windows = windows_of(x_shape[2:], w_shape[2:], stride, padding, dilation)
     size = x_shape[0] * (math.prod(w_shape[1:]) + 1) * math.prod(windows.positions) * dtype.itemsize
-    return size <= KEPT_BYTES and not _pointwise(windows)
+    return size <= KEPT_COLUMN_BYTES and not _pointwise(windows)
 
 
 def convolution_keeping(

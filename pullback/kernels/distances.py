@@ -12,9 +12,7 @@ import math
 import numpy as np
 
 from .threads import parallel_rows, parallel_tasks, prepare_broadcast
-
-_BLOCK_BYTES = 1 << 20
-_ROWS = 128  # of a block of pairs
+from .thresholds import DISTANCE_BYTES, DISTANCE_ROWS
 
 
 def _take_signs(x: np.ndarray) -> None:
@@ -46,7 +44,7 @@ def distances(a: np.ndarray, b: np.ndarray, order: float) -> np.ndarray:
     def block(start: int, stop: int) -> None:
         _sum_up(columns[:, start:stop], others, order, out[start:stop])
 
-    parallel_rows(block, len(a), 2 * len(b) * a.itemsize, block_bytes=_BLOCK_BYTES, inline_bytes=_BLOCK_BYTES)
+    parallel_rows(block, len(a), 2 * len(b) * a.itemsize, block_bytes=DISTANCE_BYTES, inline_bytes=DISTANCE_BYTES)
     return out
 
 
@@ -63,7 +61,7 @@ def pair_distances(points: np.ndarray, order: float) -> np.ndarray:
             place = row * (2 * n - row - 1) // 2
             out[place : place + n - row - 1] = total[row - start, row - start + 1 :]
 
-    parallel_tasks(block, [(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)])
+    parallel_tasks(block, [(start, min(start + DISTANCE_ROWS, n)) for start in range(0, n, DISTANCE_ROWS)])
     return out
 
 
@@ -94,7 +92,7 @@ def distances_backward(g: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndar
         pull = _pulls(np.ascontiguousarray(g[start:stop]), np.ascontiguousarray(out[start:stop]), order)
         _move(columns[:, start:stop], others, pull, order, moved[:, start:stop])
 
-    parallel_rows(block, len(a), 3 * len(b) * a.itemsize, block_bytes=_BLOCK_BYTES, inline_bytes=_BLOCK_BYTES)
+    parallel_rows(block, len(a), 3 * len(b) * a.itemsize, block_bytes=DISTANCE_BYTES, inline_bytes=DISTANCE_BYTES)
     return np.ascontiguousarray(moved.T)
 
 
@@ -108,7 +106,7 @@ def pair_distances_backward(g: np.ndarray, points: np.ndarray, out: np.ndarray, 
         _move(columns[:, start:stop], columns, pull[start:stop], order, moved[:, start:stop])
 
     n = len(points)
-    parallel_rows(block, n, 2 * n * points.itemsize, block_bytes=_BLOCK_BYTES, inline_bytes=_BLOCK_BYTES)
+    parallel_rows(block, n, 2 * n * points.itemsize, block_bytes=DISTANCE_BYTES, inline_bytes=DISTANCE_BYTES)
     return np.ascontiguousarray(moved.T)
 
 

@@ -18,13 +18,13 @@ from pullback.kernels.blocks import Kernel, by_region, run
 from pullback.kernels.gamma import digamma, lgamma
 from pullback.kernels.incomplete_gamma import gammainc
 
+from .thresholds import SLOPES_AT_ONCE, SLOPES_BY_PYTHON
+
 Step = Callable[..., tuple[Any, Any]]
 
 _NEGLIGIBLE = 1e-17
 _CHECKED_EVERY = 8
 _MOST_STEPS = 20_000
-_FEW = 24  # elements that Python goes through faster
-_BLOCK = 8192  # elements: a dozen arrays are in use at once
 _LARGE = 1000.0  # concentrations for whose series differences are faster
 
 
@@ -33,7 +33,7 @@ def _series(step: Step, *parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
     `step(n, *parameters)` gives the ratio of the n-th term to the one before and the derivative of its logarithm.
     """
-    if parameters[0].size <= _FEW:
+    if parameters[0].size <= SLOPES_BY_PYTHON:
         rows = [_series_of_numbers(step, *row) for row in zip(*(values.tolist() for values in parameters), strict=True)]
         return np.array([total for total, _ in rows]), np.array([slope for _, slope in rows])
     total, slope = np.ones_like(parameters[0]), np.zeros_like(parameters[0])
@@ -128,7 +128,7 @@ def _dirichlet(x: np.ndarray, a: np.ndarray, total: np.ndarray) -> np.ndarray:
     return by_region(x, (0.5,), (_from_below, _from_above), x, a, total, above - below)
 
 
-gamma_slope: Kernel = partial(run, _gamma, block=_BLOCK)
+gamma_slope: Kernel = partial(run, _gamma, block=SLOPES_AT_ONCE)
 """dx/da of a gamma draw x of concentration a and scale 1, given as (a, x)."""
-dirichlet_slope: Kernel = partial(run, _dirichlet, block=_BLOCK)
+dirichlet_slope: Kernel = partial(run, _dirichlet, block=SLOPES_AT_ONCE)
 """dx/da / (1 - x) of one share x of a Dirichlet draw, given as (x, a, sum of all concentrations)."""

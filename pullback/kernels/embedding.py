@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from .large import zeros
+from .thresholds import ADDED_UNSORTED
 
 
 def stable_order(indices: np.ndarray, bound: int) -> np.ndarray:
@@ -26,7 +27,7 @@ def stable_order(indices: np.ndarray, bound: int) -> np.ndarray:
 
 def scatter_add_rows(indices: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
     """Array of `size` rows where row i is the sum of `rows[k]` over all k with `indices[k] == i`."""
-    if rows.size <= 1024:
+    if rows.size <= ADDED_UNSORTED:
         # Too few to sort.
         out = np.zeros((size, *rows.shape[1:]), rows.dtype)
         np.add.at(out, indices, rows)

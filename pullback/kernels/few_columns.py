@@ -11,16 +11,14 @@ import math
 
 import numpy as np
 
+from .thresholds import FEW_COLUMN_ELEMENTS
 from .windows import Windows
-
-FEW = 1 << 14
-"""Elements of the columns up to which this is quicker."""
 
 
 def suits(samples: int, channels: int, groups: int, windows: Windows, dtype: np.dtype) -> bool:
     """Whether a convolution is one for this module."""
     elements = samples * channels * windows.taps * math.prod(windows.output)
-    return groups == 1 and 0 < elements <= FEW and dtype.char in "fd"
+    return groups == 1 and 0 < elements <= FEW_COLUMN_ELEMENTS and dtype.char in "fd"
 
 
 @functools.lru_cache(maxsize=64)

@@ -13,12 +13,7 @@ from typing import Any
 import numpy as np
 
 from .embedding import stable_order
-
-NARROW = 16
-"""Slices of fewer elements are reduced element by element."""
-
-FEW = 1 << 14
-"""Elements up to which sorting takes longer than going through them."""
+from .thresholds import GROUPED_UNSORTED, NARROW_SLICES, PLACES_ONE_BY_ONE, ROWS_OF_PLACES
 
 
 def accumulate(
@@ -34,9 +29,9 @@ def accumulate(
     after = math.prod(out.shape[axis + 1 :])
     # On plain numbers in order `ufunc.at` is as fast as an assignment.
     plain = out.flags.c_contiguous and out.dtype.kind in "fiu" and out.dtype.itemsize >= 4
-    if plain and (after < NARROW or values.size <= FEW):
+    if plain and (after < NARROW_SLICES or values.size <= GROUPED_UNSORTED):
         _reduce_elements(ufunc, out, index, values, axis, after)
-    elif index.size < 16:
+    elif index.size < PLACES_ONE_BY_ONE:
         lead: Any = (slice(None),) * axis
         for number, place in enumerate(index.tolist()):
             out[(*lead, place)] = ufunc(out[(*lead, place)], values[(*lead, number)])
@@ -51,7 +46,7 @@ def _reduce_elements(
     before = math.prod(out.shape[:axis])
     if before == 1:
         ufunc.at(out.reshape(-1), places, values.reshape(-1))
-    elif places.size < 256:  # too few for a call each
+    elif places.size < ROWS_OF_PLACES:  # too few for a call each
         places = np.arange(before)[:, None] * (out.size // before) + places
         ufunc.at(out.reshape(-1), places.reshape(-1), values.reshape(-1))
     else:

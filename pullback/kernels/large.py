@@ -21,14 +21,8 @@ from ..quiet import quiet
 from .half import narrowed, widened
 from .memory import empty, keep_freed_memory
 from .order import in_common_order
-from .threads import BLOCK_BYTES, parallel_rows, prepare_broadcast
-
-SMALL_BYTES = 5 << 20
-"""Up to this much data (operands, result, and as much again as two of them) a ufunc takes less time on one thread than
-waking another; a function of several steps, up to half of it."""
-
-CLEARED_BYTES = 1 << 22
-"""Memory of this size is cleared by several threads."""
+from .threads import parallel_rows, prepare_broadcast
+from .thresholds import BLOCK_BYTES, CLEARED_BYTES, HALF_BLOCK_BYTES, SMALL_UFUNC_BYTES
 
 UFUNCS: dict[Any, Any] = {
     operator.add: np.add,
@@ -39,9 +33,6 @@ UFUNCS: dict[Any, Any] = {
 }
 """Operators that stand for one ufunc, which can write its result where it belongs."""
 
-
-_HALF_BLOCK_BYTES = 1 << 18
-"""Half precision takes a dozen steps in single: its blocks are shorter."""
 
 _SLOW_IN_HALF = {np.add, np.subtract, np.multiply, np.true_divide, np.maximum, np.minimum}
 """Ufuncs that convert numbers of half precision one by one; others have vector loops for them."""
@@ -75,9 +66,9 @@ def _by_blocks(function: Callable[..., Any], *arrays: Any, into: ndarray | None 
     ufunc = UFUNCS.get(function, function)
     block_bytes = BLOCK_BYTES
     if full.dtype == np.float16 and (ufunc in _SLOW_IN_HALF or not isinstance(ufunc, np.ufunc)):
-        function, ufunc, block_bytes = _in_single(ufunc), None, _HALF_BLOCK_BYTES
+        function, ufunc, block_bytes = _in_single(ufunc), None, HALF_BLOCK_BYTES
     direct = isinstance(ufunc, np.ufunc)
-    small = SMALL_BYTES if direct else SMALL_BYTES // 2
+    small = SMALL_UFUNC_BYTES if direct else SMALL_UFUNC_BYTES // 2
     if full.nbytes * (len(arrays) + 2) <= small:
         return in_one_piece(function, *arrays)
     cut = [type(a) is ndarray and a.shape == full.shape for a in arrays]

@@ -13,11 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import blas
-
-_BLOCK = 48  # triangular systems up to this size are solved in one LAPACK call
-_FEW_SIDES = 8  # right sides, for which NumPy's solver is as fast
-_FEW = 32  # permutations that Python works out faster than NumPy all together
-_SMALL = 12  # matrices up to this size are worked on together, if there are several: a call for each would take longer
+from .thresholds import FEW_RIGHT_SIDES, MATRICES_TOGETHER, PERMUTATIONS_BY_PYTHON, TRIANGLE_IN_ONE_CALL
 
 
 def flat(x: Any) -> Any:
@@ -33,7 +29,7 @@ def lu_factor(x: Any) -> tuple[Any, Any, Any]:
     rows, columns = x.shape[-2:]
     steps = min(rows, columns)
     a = flat(x)
-    factorize = blas.lu_factorizer(a.dtype.char) if steps > _SMALL or len(a) == 1 else None
+    factorize = blas.lu_factorizer(a.dtype.char) if steps > MATRICES_TOGETHER or len(a) == 1 else None
     if factorize is not None and a.size:
         transposed = np.array(np.swapaxes(a, 1, 2), order="C")
         pivots, info = (found.astype(np.int32) for found in factorize(transposed))
@@ -64,7 +60,7 @@ def _eliminate(a: Any, pivots: Any, info: Any) -> None:
 def permutation_of(pivots: Any, rows: int) -> Any:
     """The row order that pivots stand for: (P^T x)[i] = x[order[i]]."""
     found = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
-    if len(found) <= _FEW:
+    if len(found) <= PERMUTATIONS_BY_PYTHON:
         order = np.array([_order(row, rows) for row in found.tolist()], np.int64)
     else:
         order = np.tile(np.arange(rows), (found.shape[0], 1))
@@ -96,7 +92,7 @@ def solve_triangular(a: Any, b: Any, left: bool, upper: bool, unit: bool) -> Any
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if 0 in b.shape or 0 in a.shape:
         return np.zeros((*batch, *b.shape[-2:]), b.dtype)
-    if a.shape[-1] > _SMALL or math.prod(batch) == 1:
+    if a.shape[-1] > MATRICES_TOGETHER or math.prod(batch) == 1:
         solver = blas.triangular_solver(a.dtype.char) if a.dtype is b.dtype else None
         if solver is not None and (unit or np.einsum("...ii->...i", a).all()):
             out = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])), order="C")
@@ -128,7 +124,7 @@ def _in_order_or_transposed(a: Any) -> Any:
 def _solve_upper(u: Any, b: Any) -> Any:
     """Back substitution; halves first, so that most of the work is matrix products."""
     size = u.shape[-1]
-    if size > _BLOCK:
+    if size > TRIANGLE_IN_ONE_CALL:
         half = size // 2
         below = _solve_upper(u[..., half:, half:], b[..., half:, :])
         above = _solve_upper(u[..., :half, :half], b[..., :half, :] - u[..., :half, half:] @ below)
@@ -154,7 +150,7 @@ def _substitute(u: Any, b: Any) -> Any:
 
 def inverse(x: Any) -> tuple[Any, Any]:
     """The inverses, and for each matrix 0 or the number of the first zero pivot."""
-    if x.shape[-1] <= _BLOCK:
+    if x.shape[-1] <= TRIANGLE_IN_ONE_CALL:
         try:
             return np.linalg.inv(x), np.zeros(x.shape[:-2], np.int32)
         except np.linalg.LinAlgError:
@@ -164,7 +160,7 @@ def inverse(x: Any) -> tuple[Any, Any]:
 
 def solve(a: Any, b: Any) -> tuple[Any, Any]:
     """X with a X = b, and for each matrix 0 or the number of the first zero pivot."""
-    if a.shape[-1] <= _BLOCK or b.shape[-1] <= _FEW_SIDES:
+    if a.shape[-1] <= TRIANGLE_IN_ONE_CALL or b.shape[-1] <= FEW_RIGHT_SIDES:
         try:
             return np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
         except np.linalg.LinAlgError:

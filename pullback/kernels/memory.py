@@ -19,12 +19,7 @@ from typing import Any
 import numpy as np
 
 from .order import empty_like as in_its_order
-
-POOLED = 1 << 20
-"""Size in bytes from which results come from the pool."""
-
-LARGEST_MALLOC = 1 << 25
-"""What the C library keeps is smaller than this: glibc returns larger blocks to the system in any case."""
+from .thresholds import LARGEST_MALLOC, POOLED_BYTES
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's names for them in mallopt
 _settled = False
@@ -106,7 +101,7 @@ class Scratch:
 def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An array for a result, uninitialized; a large one has memory of the pool until it and its views are gone."""
     size = math.prod(shape) * dtype.itemsize
-    if size < POOLED or not most_kept():
+    if size < POOLED_BYTES or not most_kept():
         return np.empty(shape, dtype)
     # Eight sizes for each power of two: arrays of nearly the same size can follow each other.
     unit = 1 << (size.bit_length() - 4)
@@ -145,7 +140,7 @@ def is_own(array: Any) -> bool:
 
 def empty_like(array: np.ndarray) -> np.ndarray:
     """`empty` of an array's shape and type, in its memory order."""
-    if array.nbytes < POOLED or not array.flags.c_contiguous:
+    if array.nbytes < POOLED_BYTES or not array.flags.c_contiguous:
         return in_its_order(array)
     return empty(array.shape, array.dtype)
 

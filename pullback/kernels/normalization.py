@@ -17,6 +17,7 @@ import numpy as np
 from .half import wide_type
 from .memory import Scratch, aligned, empty
 from .threads import parallel_rows, prepare_broadcast
+from .thresholds import WHOLE
 
 
 def _rows(x: np.ndarray, axes: int) -> np.ndarray:
@@ -39,13 +40,9 @@ def _statistics_shape(x: np.ndarray, axes: int) -> tuple[int, ...]:
     return (*x.shape[: x.ndim - axes], *[1] * axes)
 
 
-SMALL = 1 << 14
-"""Up to this many elements the plain formula over one axis beats blocks."""
-
-
 def is_small(x: np.ndarray, axes: int) -> bool:
     """Whether the plain formula serves: over one axis, of few elements, not in half precision."""
-    return axes == 1 and 0 < x.size <= SMALL and x.dtype.itemsize > 2
+    return axes == 1 and 0 < x.size <= WHOLE and x.dtype.itemsize > 2
 
 
 @functools.lru_cache(maxsize=64)

@@ -16,6 +16,8 @@ import numpy as np
 from pullback.kernels.blocks import Kernel, by_region, run
 from pullback.quiet import quiet
 
+from .thresholds import STEPS_TOGETHER
+
 Step = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 # How often the recurrence looks whether everything has overflowed to nan and the rest of the orders is futile.
@@ -23,7 +25,6 @@ _CHECK_EVERY = 64
 _MOST_STEPS = 10**6  # a few seconds; more would seem to hang
 _LONGEST_OVERFLOW = 65536  # what grows at all has overflowed by then, and is done whatever its order
 _LONG = 4096  # orders from which on steps are multiplied together
-_AT_ONCE = 65536  # steps times elements of one product
 
 
 def _recurrence(x: np.ndarray, n: np.ndarray, first: np.ndarray, step: Step) -> np.ndarray:
@@ -140,7 +141,7 @@ def _laguerre_by_products(x: np.ndarray, n: np.ndarray) -> np.ndarray:
     alive, done, state = np.arange(x.size), 1, np.stack([1 - x, -x])
     for target in np.unique(n).tolist():
         while done < target and alive.size:
-            orders = np.arange(done + 1, 1 + min(target, done + max(_AT_ONCE // alive.size, 256)))
+            orders = np.arange(done + 1, 1 + min(target, done + max(STEPS_TOGETHER // alive.size, 256)))
             state = _laguerre_steps(orders.astype(x.dtype), x[alive], state)
             done = int(orders[-1])
             finite = np.isfinite(state[0])  # what overflows becomes nan with the next steps

@@ -15,11 +15,10 @@ import numpy as np
 
 from .half import wide_type
 from .threads import parallel_rows
+from .thresholds import TAPS_AT_ONCE
 from .windows import Windows, windows_of
 
 Ints = tuple[int, ...]
-SMALL = 4096
-"""Up to this many taps in all, they are picked at once."""
 
 
 def pooled_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
@@ -94,7 +93,7 @@ def max_pool(
     windows = windows_of(spatial, kernel, stride, padding, dilation, output)
     planes = _planes(x, axes)
     lead = x.shape[: x.ndim - axes]
-    if 0 < x.size and len(planes) * math.prod(output) * windows.taps <= SMALL:
+    if 0 < x.size and len(planes) * math.prod(output) * windows.taps <= TAPS_AT_ONCE:
         small = _small_max_pool(planes, windows)
         if small is not None:
             return small[0].reshape(*lead, *output), small[1].reshape(*lead, *output)

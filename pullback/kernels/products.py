@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .memory import POOLED, empty, keep_freed_memory
+from .memory import empty, keep_freed_memory
 from .threads import (
     PIECES,
     parallel_rows,
@@ -25,75 +25,51 @@ from .threads import (
     threads_to_share,
     threads_worth,
 )
-
-FEW = 1 << 12
-"""Elements of both factors up to which BLAS stays on one thread by itself, or nearly."""
-
-FEW_FOR_A_VECTOR = 1 << 16
-"""The same where a factor is a vector: the product takes less time than holding BLAS to one thread."""
-
-NARROW = 20
-"""Columns of a product that is long and narrow."""
-
-LARGE_NARROW_PRODUCT = 1 << 22
-"""Multiply-adds from which a narrow product is cut for several threads."""
-
-SHARED_NARROW_PRODUCT = 1 << 21
-"""Multiply-adds from which a smaller one is quicker on BLAS's threads than on one, if they are in nobody's way."""
-
-SMALL_PRODUCT = 1_000_000
-"""Multiply-adds up to which OpenBLAS multiplies operands as they lie, without packing them."""
-
-LARGE_PRODUCT = 1 << 24
-"""Multiply-adds from which one product is cut."""
-
-ELEMENT_COST = 32
-"""Multiply-adds that could be done while an element of an operand or the result is packed or written."""
-
-HEAD_START = 1 << 22
-"""Multiply-adds that are done while another thread is being woken (see `threads.HEAD_START_BYTES`)."""
-
-LARGE_SUM = 1 << 20
-"""Elements from which sums over rows are cut."""
-
-RUN = 1 << 10
-"""Elements that a product with ones sums as exactly as pairwise summation."""
-
-THREADED_PRODUCTS = 1 << 22
-"""Multiply-adds from which waking a thread pays."""
-
-UNSHARED_PRODUCT = 1 << 18
-"""Multiply-adds up to which BLAS leaves its own threads alone."""
+from .thresholds import (
+    ELEMENT_COST,
+    EXACT_RUN,
+    LARGE_NARROW_PRODUCT,
+    LARGE_PRODUCT,
+    NARROW_COLUMNS,
+    POOLED_BYTES,
+    PRODUCT_ON_ONE_THREAD,
+    SHARED_NARROW_PRODUCT,
+    SHARED_ROW_SUMS,
+    UNPACKED_PRODUCT,
+    UNSHARED_PRODUCT,
+    VECTOR_PRODUCT_ON_ONE_THREAD,
+    WOKEN_PRODUCTS,
+)
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`a @ b` for a matrix or a vector on either side."""
     size = a.size + b.size
     if (
-        size <= FEW
+        size <= PRODUCT_ON_ONE_THREAD
         or type(a) is not np.ndarray
         or a.dtype != b.dtype
         or a.dtype.kind not in "fc"
         or a.shape[-1] != b.shape[0]
     ):
         return a.dot(b)
-    if size <= FEW_FOR_A_VECTOR and (a.ndim < 2 or b.ndim < 2):
+    if size <= VECTOR_PRODUCT_ON_ONE_THREAD and (a.ndim < 2 or b.ndim < 2):
         return a.dot(b)
     keep_freed_memory()
     if a.ndim < 2 or b.ndim < 2:
         with single_threaded_blas:
             return a.dot(b)
-    if a.shape[0] <= NARROW or b.shape[1] <= NARROW:
+    if a.shape[0] <= NARROW_COLUMNS or b.shape[1] <= NARROW_COLUMNS:
         out = _narrow_product(a, b)
         if out is not None:
             return out
     if not _is_large(a, b):
         shape = a.shape[0], b.shape[1]
         with single_threaded_blas:
-            if shape[0] * shape[1] * a.itemsize < POOLED:
+            if shape[0] * shape[1] * a.itemsize < POOLED_BYTES:
                 return a.dot(b)
             return np.matmul(a, b, empty(shape, a.dtype))  # `dot` fills the result with zeros first
-    threads = threads_worth(a.size * b.shape[1], THREADED_PRODUCTS, None)
+    threads = threads_worth(a.size * b.shape[1], WOKEN_PRODUCTS, None)
     own_threads = single_threaded_blas.threads_for(threads)
     if own_threads is not None:
         with own_threads:
@@ -106,7 +82,7 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def matrix_times_vector(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`a @ b` for a matrix and a vector of one type."""
-    return a.dot(b) if a.size < FEW_FOR_A_VECTOR else product(a, b)
+    return a.dot(b) if a.size < VECTOR_PRODUCT_ON_ONE_THREAD else product(a, b)
 
 
 def _is_large(a: np.ndarray, b: np.ndarray) -> bool:
@@ -130,8 +106,8 @@ def _cut_product(
         np.matmul(a, b[:, start:stop], out[:, start:stop])
 
     if rows >= columns:
-        return out, some_rows, shares(rows, pieces, HEAD_START // max(inner * columns, 1), 16)
-    return out, some_columns, shares(columns, pieces, HEAD_START // max(inner * rows, 1), 16)
+        return out, some_rows, shares(rows, pieces, WOKEN_PRODUCTS // max(inner * columns, 1), 16)
+    return out, some_columns, shares(columns, pieces, WOKEN_PRODUCTS // max(inner * rows, 1), 16)
 
 
 def _narrow_product(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
@@ -142,14 +118,14 @@ def _narrow_product(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     """
     rows, inner, columns = *a.shape, b.shape[1]
     work = rows * inner * columns
-    if work <= SMALL_PRODUCT:
+    if work <= UNPACKED_PRODUCT:
         return None
     large = work >= LARGE_NARROW_PRODUCT
     if not large and work >= SHARED_NARROW_PRODUCT and single_threaded_blas.is_not_needed():
         return a.dot(b)
     pieces = PIECES if large else 1
-    step = SMALL_PRODUCT // (inner * columns)
-    if columns <= NARROW and step >= 32 and a.flags.c_contiguous:
+    step = UNPACKED_PRODUCT // (inner * columns)
+    if columns <= NARROW_COLUMNS and step >= 32 and a.flags.c_contiguous:
         out = np.empty((rows, columns), a.dtype)
 
         def fill(start: int, stop: int) -> None:
@@ -158,7 +134,7 @@ def _narrow_product(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
 
         _shared(fill, rows, pieces)
         return out
-    step = SMALL_PRODUCT // (rows * columns)
+    step = UNPACKED_PRODUCT // (rows * columns)
     if not large or step < 32 or not a.flags.f_contiguous or not b.flags.c_contiguous:
         return None
     sums: dict[int, np.ndarray] = {}
@@ -189,14 +165,14 @@ def are_worth_a_thread(*matrices: np.ndarray) -> bool:
     work = math.sqrt(
         math.prod([matrix.size for matrix in matrices])
     )  # the square of the multiply-adds, if there are three
-    return len(matrices) == 3 and work >= THREADED_PRODUCTS and threads_to_share() == 2
+    return len(matrices) == 3 and work >= WOKEN_PRODUCTS and threads_to_share() == 2
 
 
 def sum_of_rows(x: Any, ones: np.ndarray) -> np.ndarray:
     """`ones @ x`, the sum over the first axis of a matrix."""
-    if x.size <= FEW:
+    if x.size <= PRODUCT_ON_ONE_THREAD:
         return ones.dot(x)
-    if x.size < LARGE_SUM:
+    if x.size < SHARED_ROW_SUMS:
         with single_threaded_blas:
             return ones.dot(x)
     step = -(-len(x) // PIECES)
@@ -212,23 +188,19 @@ def sum_of_rows(x: Any, ones: np.ndarray) -> np.ndarray:
 def total(x: np.ndarray) -> np.generic:
     """The sum of all elements of a contiguous array, pairwise but for runs that are short enough to be as exact."""
     flat = x.reshape(-1)
-    whole = len(flat) // RUN
-    runs = flat[: whole * RUN].reshape(whole, RUN)
-    sums, ones = np.empty(whole, x.dtype), np.ones(RUN, x.dtype)
+    whole = len(flat) // EXACT_RUN
+    runs = flat[: whole * EXACT_RUN].reshape(whole, EXACT_RUN)
+    sums, ones = np.empty(whole, x.dtype), np.ones(EXACT_RUN, x.dtype)
     parallel_rows(
-        lambda start, stop: runs[start:stop].dot(ones, sums[start:stop]), whole, RUN * x.itemsize, products=True
+        lambda start, stop: runs[start:stop].dot(ones, sums[start:stop]), whole, EXACT_RUN * x.itemsize, products=True
     )
-    return np.add.reduce(sums) + np.add.reduce(flat[whole * RUN :])
+    return np.add.reduce(sums) + np.add.reduce(flat[whole * EXACT_RUN :])
 
 
 def batched_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`a @ b` for arrays of three or more axes."""
     one = a.shape[-2] * a.shape[-1] * b.shape[-1]
-    if (
-        one <= UNSHARED_PRODUCT
-        and a.size * b.shape[-1] < THREADED_PRODUCTS
-        and b.size * a.shape[-2] < THREADED_PRODUCTS
-    ):
+    if one <= UNSHARED_PRODUCT and a.size * b.shape[-1] < WOKEN_PRODUCTS and b.size * a.shape[-2] < WOKEN_PRODUCTS:
         return np.matmul(a, b, order="C")
     lead = a.shape[:-2]
     if lead != b.shape[:-2]:
@@ -237,8 +209,8 @@ def batched_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     count = math.prod(lead)
     if count == 1:
         return product(a.reshape(a.shape[-2:]), b.reshape(b.shape[-2:])).reshape(*lead, a.shape[-2], b.shape[-1])
-    threads = threads_worth(one * count, THREADED_PRODUCTS, None)
-    if one * count <= THREADED_PRODUCTS or not single_threaded_blas.known():
+    threads = threads_worth(one * count, WOKEN_PRODUCTS, None)
+    if one * count <= WOKEN_PRODUCTS or not single_threaded_blas.known():
         with single_threaded_blas:
             return np.matmul(a, b, order="C")
     out = empty((*lead, a.shape[-2], b.shape[-1]), np.result_type(a, b))
@@ -257,7 +229,7 @@ def _batch_pieces(lead: tuple[int, ...], rows: int, threads: int, work: int) -> 
     if axis is not None:
         before, each = (slice(None),) * axis, work * math.prod(lead) // lead[axis]
         return [
-            (*before, slice(*part)) for part in shares(lead[axis], max(threads, PIECES), HEAD_START // max(each, 1))
+            (*before, slice(*part)) for part in shares(lead[axis], max(threads, PIECES), WOKEN_PRODUCTS // max(each, 1))
         ]
     count = math.prod(lead)
     step = rows if count % PIECES == 0 or count >= 4 * PIECES else -(-rows // PIECES)

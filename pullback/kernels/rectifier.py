@@ -18,9 +18,6 @@ from .threads import parallel_elements
 # The ufunc behind `np.clip`, without what that does in Python first; should NumPy move it, `np.clip` does the same.
 clip: Any = getattr(import_module("numpy._core.umath"), "clip", np.clip)
 
-LARGE = 1 << 15
-"""Elements from which the kernels here are worth calling."""
-
 BITS: dict[np.dtype, np.dtype] = {np.dtype(f"f{size}"): np.dtype(f"i{size}") for size in (2, 4, 8)}
 """Types that are handled, and integers of the same size."""
 

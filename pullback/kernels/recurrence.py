@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..quiet import quiet
+from .thresholds import STEP_BYTES
 
-CHUNK_BYTES = 1 << 18
 Chunk = tuple[int, int, int]  # first row, steps, sequences in each step
 
 
@@ -50,7 +50,7 @@ class Layer:
         row_bytes = self.weight_hh.shape[0] * self.inputs.itemsize
         for size, group in groupby(sizes):
             left = sum(1 for _ in group)
-            most = max(CHUNK_BYTES // max(size * row_bytes, 1), 1)
+            most = max(STEP_BYTES // max(size * row_bytes, 1), 1)
             while left:
                 steps = min(left, most)
                 found.append((start, steps, size))

@@ -15,6 +15,7 @@ import numpy as np
 
 from .memory import empty
 from .threads import parallel_rows
+from .thresholds import RESAMPLED_AT_ONCE, RESAMPLING_BYTES
 
 Table = tuple[np.ndarray, np.ndarray | None]
 
@@ -40,7 +41,7 @@ def transposed(table: Table, size: int) -> Table:
 def apply_table(x: np.ndarray, axis: int, table: Table) -> np.ndarray:
     """One axis of `x` resampled."""
     places, weights = table
-    if x.size <= _FEW and weights is None:
+    if x.size <= RESAMPLED_AT_ONCE and weights is None:
         return x.take(places[:, 0], axis=axis)
     lead, inner = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
     source = x.reshape(lead, x.shape[axis], inner)
@@ -66,12 +67,8 @@ def apply_table(x: np.ndarray, axis: int, table: Table) -> np.ndarray:
             else:
                 result[:, rows] += part.take(read, 1) * factor
 
-    parallel_rows(block, lead, (source.shape[1] + 2 * len(places)) * inner * x.itemsize, block_bytes=_BLOCK_BYTES)
+    parallel_rows(block, lead, (source.shape[1] + 2 * len(places)) * inner * x.itemsize, block_bytes=RESAMPLING_BYTES)
     return out.reshape(*x.shape[:axis], len(places), *x.shape[axis + 1 :])
-
-
-_FEW = 4096  # elements that are looked up at once
-_BLOCK_BYTES = 1 << 20  # of input, output and one term at a time
 
 
 def _longest_run(first: np.ndarray) -> slice | None:

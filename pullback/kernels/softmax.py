@@ -18,6 +18,7 @@ from ..quiet import quiet
 from .half import wide_type
 from .memory import Scratch, empty
 from .threads import PIECES, parallel_rows, prepare_broadcast
+from .thresholds import SKIPPED_MAXIMUM, WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,12 +32,8 @@ def _folded(x: np.ndarray, axis: int) -> np.ndarray:
     return x.reshape(math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
 
 
-SMALL = 1 << 14
-"""Up to this many elements the plain formula, without folding and blocks, is faster."""
-
-
 def _is_small(x: np.ndarray) -> bool:
-    return 0 < x.size <= SMALL and x.ndim > 0 and x.dtype.itemsize != 2
+    return 0 < x.size <= WHOLE and x.ndim > 0 and x.dtype.itemsize != 2
 
 
 def _over_rows(block: Callable[..., None], axis: int, *arrays: np.ndarray) -> np.ndarray:
@@ -107,7 +104,7 @@ def _small_sum(x: np.ndarray, axis: int) -> np.ndarray:
 
 def _short_exponentials(x: np.ndarray, axis: int, largest: float) -> tuple[np.ndarray, np.ndarray] | None:
     """(exp(x), its sums) for many short rows of moderate numbers, where finding their maxima would take longest."""
-    if axis != x.ndim - 1 or x.size < 128 * x.shape[-1]:
+    if axis != x.ndim - 1 or x.size < SKIPPED_MAXIMUM * x.shape[-1]:
         return None
     out = np.exp(x)
     total = _small_sum(out, axis)

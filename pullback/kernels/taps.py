@@ -13,9 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .threads import parallel_tasks
-
-BLOCK_BYTES = 1 << 18
-"""Pixels and points of as many channels as fit the cache twice are worked on at a time."""
+from .thresholds import TAP_BYTES
 
 
 def _inner(ndim: int) -> tuple:
@@ -32,7 +30,7 @@ def _framed(x: np.ndarray) -> np.ndarray:
 def _by_channels(function: Callable[[int, slice], object], shape: tuple[int, ...], points: int) -> None:
     """`function(sample, channels)` for blocks of the channels of every sample, on all threads."""
     samples, channels = shape[:2]
-    step = max(BLOCK_BYTES // (4 * max(points, math.prod(shape[2:]), 1)), 1)
+    step = max(TAP_BYTES // (4 * max(points, math.prod(shape[2:]), 1)), 1)
     parallel_tasks(
         function, [(n, slice(start, start + step)) for n in range(samples) for start in range(0, channels, step)]
     )

@@ -21,36 +21,21 @@ import numpy as np
 
 from ..quiet import restore, silence, use_short_buffer, warning_settings
 from .memory import keep_freed_memory
+from .thresholds import (
+    BLOCK_BYTES,
+    HEAD_START_BYTES,
+    INLINE_BYTES,
+    INLINE_ROW_BYTES,
+    LONG_CALL_BYTES,
+    MOST_BLAS_THREADS,
+    MOST_THREADS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-BLOCK_BYTES = 3 << 20
-"""Working set of one block. Threads hand the interpreter over between two ufuncs, some microseconds each time: a
-block is somewhat larger than the second-level cache of current cores, so that its ufuncs take ten times as long."""
-
-INLINE_BYTES = 1 << 20
-"""Below this much data, waking a thread costs more than it saves a chain of elementwise functions."""
-
-INLINE_ROW_BYTES = 5 << 19
-"""The same for functions of rows, which do less to each element and hand the interpreter over more often."""
-
-HEAD_START_BYTES = 1 << 18
-"""What a thread gets done of a chain of elementwise functions while another is being woken. It has that much more to do
-than the others, so that it seldom waits for them: falling asleep and waking costs as much again."""
-
-MOST_THREADS = 4
-"""More threads than these make work slower that consists of many NumPy calls: after each call a thread has to wait for
-the interpreter, and the more threads there are, the longer (`benchmarks/scaling.md`)."""
-
 PIECES = MOST_THREADS
 """Into how many pieces work is cut whose results depend on the cut: its shape decides, never the number of threads."""
-
-LONG_CALL_BYTES = 3 << 20
-"""Data of one NumPy call that are worth a thread of their own."""
-
-MOST_BLAS_THREADS = 4
-"""More threads of BLAS than these get in each other's way in products of moderate size."""
 
 REST_SECONDS = 1.0
 """After this time without work our threads are taken to be out of use."""

@@ -18,6 +18,7 @@ import numpy as np
 from ..autograd.tape import wrap
 from ..dtypes import from_numpy_dtype
 from ..functional.registry import FUNCTIONS
+from ..kernels.thresholds import COMBINED_COLUMNS
 from .solvers import bargain, project, worst_mixture
 
 
@@ -76,12 +77,9 @@ class Weighting(Aggregator):
         return self.weigh(inner_products(parts))
 
 
-_AT_ONCE = 2**18  # elements of a block of columns: in float64 they are twice or four times as large
-
-
 def blocks(rows: np.ndarray) -> Iterator[slice]:
     """Columns that are few enough for copies of them."""
-    step = max(_AT_ONCE // max(len(rows), 1), 1)
+    step = max(COMBINED_COLUMNS // max(len(rows), 1), 1)
     return (slice(start, start + step) for start in range(0, rows.shape[1], step))
 
 

@@ -16,7 +16,8 @@ from ..dtypes import kind_of
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
 from ..kernels.order import ordered
-from .fusing import LARGE, choose, drop, in_blocks, in_single, keep, limited, single, widened, zero_of
+from ..kernels.thresholds import MAYBE_BLOCKED
+from .fusing import choose, drop, in_blocks, in_single, keep, limited, single, widened, zero_of
 from .layouts import along
 from .pointwise import sigmoid, straight
 from .special import erf
@@ -104,7 +105,7 @@ mish: Op = op("MishBackward0", ordered(in_single(_mish)), kind="elementwise_pull
 
 
 def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    if x.size < LARGE:
+    if x.size < MAYBE_BLOCKED:
         return _elu_block(x, alpha, scale, input_scale)
     return in_blocks(_elu_block, x, alpha=alpha, scale=scale, input_scale=input_scale)
 
@@ -141,7 +142,7 @@ celu: Op = op("CeluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_
 
 def _leaky_relu(x: Any, slope: float) -> Any:
     wide = widened(x)
-    out = _leaky_relu_block(wide, slope) if x.size < LARGE else in_blocks(_leaky_relu_block, wide, slope=slope)
+    out = _leaky_relu_block(wide, slope) if x.size < MAYBE_BLOCKED else in_blocks(_leaky_relu_block, wide, slope=slope)
     return out if out.dtype is x.dtype else out.astype(x.dtype)
 
 
@@ -151,7 +152,7 @@ def _leaky_relu_block(x: Any, slope: float) -> Any:
 
 def _leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
     g, x = single(g, x)
-    if type(g) is np.ndarray and g.size >= LARGE:
+    if type(g) is np.ndarray and g.size >= MAYBE_BLOCKED:
         return in_blocks(_leaky_relu_slope_times, g, x, slope=slope)
     return _leaky_relu_slope_times(g, x, slope)
 
@@ -197,7 +198,7 @@ prelu: Op = op(
 
 
 def _hardtanh(x: Any, low: float, high: float) -> Any:
-    out = limited(x, low, high) if x.size < LARGE else in_blocks(limited, x, low=low, high=high)
+    out = limited(x, low, high) if x.size < MAYBE_BLOCKED else in_blocks(limited, x, low=low, high=high)
     return out if out.dtype is x.dtype else out.astype(x.dtype)
 
 

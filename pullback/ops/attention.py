@@ -14,6 +14,7 @@ import numpy as np
 from ..autograd.op import Op, fused
 from ..dtypes import kind_of
 from ..kernels import attention as kernels
+from ..kernels.thresholds import KEPT_SCORES
 from .fusing import in_single, is_half, plain
 from .layouts import ATTENTION
 from .matmul import matmul
@@ -26,7 +27,7 @@ def _attention(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale:
         query.ndim != 4 or 0 in query.strides or any(x.strides[-1] != x.itemsize for x in (query, key, value))
     ):
         query = in_order(query)  # else the result lies in memory as the query does
-    few = 0 < math.prod(query.shape[:-1]) * key.shape[-2] <= kernels.KEPT_SCORES
+    few = 0 < math.prod(query.shape[:-1]) * key.shape[-2] <= KEPT_SCORES
     if few and dropout is None and not is_half(query.dtype) and (mask is None or mask.dtype in (bool, query.dtype)):
         return kernels.kept_attention(query, key, value, mask, scale, causal)
     return kernels.attention(query, key, value, mask, dropout, scale=scale, causal=causal)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.thresholds import WINDOWS_AT_ONCE
 from .casting import cast
 
 Rule = Callable[[Any, list[Any], list[Any], dict[Any, Any], int], Any]
@@ -125,14 +126,11 @@ def convolved_weight(op: Any, values: list[Any], flags: list[Any], params: dict[
     return _unfold(out, size)
 
 
-_COLUMNS_AT_ONCE = 2**20  # elements of the windows of the examples that are worked on together
-
-
 def _weights_by_parts(op: Any, g: Any, x: Any, params: dict[Any, Any]) -> Any:
     """The same for a few examples at a time: the windows of one are several times as large as the example."""
     size, taps = len(g), math.prod(params["kernel"])
     windows = x.shape[2] * taps * math.prod(g.shape[3:]) * x.shape[1]
-    step = max(_COLUMNS_AT_ONCE // max(windows, 1), 1)
+    step = max(WINDOWS_AT_ONCE // max(windows, 1), 1)
     answer = None
     for first in range(0, size, step):
         part = slice(first, min(first + step, size))

@@ -10,6 +10,7 @@ from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, empty
 from ..kernels.order import beside, copied_in, with_steps_of
 from ..kernels.order import converted as in_its_order
+from ..kernels.thresholds import CAST_BY_BITS
 from .layouts import COPIED_INTO, LEADING, SAME
 
 
@@ -27,14 +28,11 @@ def ready_for(dtype: Any, x: Any) -> Any:
 
 def _cast(x: Any, dtype: Any) -> Any:
     x = ready_for(dtype, x)
-    if x.size >= _MANY and (x.dtype.char, dtype.char) in (("e", "f"), ("f", "e")) and x.flags.c_contiguous:
+    if x.size >= CAST_BY_BITS and (x.dtype.char, dtype.char) in (("e", "f"), ("f", "e")) and x.flags.c_contiguous:
         from ..kernels.half import converted
 
         return converted(x)
     return in_its_order(x, dtype)
-
-
-_MANY = 1 << 14  # elements of half precision from which there is a faster way
 
 
 def _copied(target: Any, x: Any) -> Any:

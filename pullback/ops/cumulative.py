@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
+from ..kernels.thresholds import WIDE_RUNNING_TOTALS
 from .layouts import ALL_ALONG, along
 from .pairs import complex_logaddexp
 from .striding import in_order
@@ -24,13 +25,12 @@ def _slices(axis: int) -> tuple:
 
 # What torch accumulates in: half precision in single, single in double.
 _WIDER = {("f", 2): np.float32, ("V", 2): np.float32, ("f", 4): np.float64, ("c", 8): np.complex128}
-_BLOCK = 16384  # elements: what is computed in the wider dtype stays in the cache
 
 
 def _accumulate(ufunc: Any, x: Any, axis: int, reverse: bool = False) -> Any:
     """`ufunc.accumulate` with torch's running totals; from the end if `reverse`."""
     x, wider = in_order(x), _WIDER.get((x.dtype.kind, x.dtype.itemsize))
-    if not reverse and (wider is None or x.size <= _BLOCK):
+    if not reverse and (wider is None or x.size <= WIDE_RUNNING_TOTALS):
         return ufunc.accumulate(x if wider is None else x.astype(wider), axis).astype(x.dtype, copy=False)
     out = np.empty(x.shape, x.dtype)
     source, target = (np.flip(x, axis), np.flip(out, axis)) if reverse else (x, out)
@@ -38,7 +38,7 @@ def _accumulate(ufunc: Any, x: Any, axis: int, reverse: bool = False) -> Any:
         ufunc.accumulate(source, axis, out=target)
         return out
     total: Any = None
-    count = max(1, _BLOCK * len(x) // max(1, x.size))
+    count = max(1, WIDE_RUNNING_TOTALS * len(x) // max(1, x.size))
     for start in range(0, len(x), count):
         part = source[start : start + count].astype(wider)
         if axis == 0 and start:

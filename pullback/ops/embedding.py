@@ -13,6 +13,7 @@ from ..arrays.mostly_zeros import Rows
 from ..autograd.op import Op, fused, linear
 from ..kernels.embedding import embedding_backward
 from ..kernels.groups import accumulate
+from ..kernels.thresholds import ADDED_BY_ELEMENTS, ADDED_UNSORTED
 from .casting import cast
 from .fusing import in_single
 from .layouts import BAGS, COLLECTED, ROWS_OF_TABLE, SPARSE_ROWS_OF_TABLE
@@ -40,7 +41,7 @@ def _collect(x: Any, indices: Any, size: int, padding: int | None, by_frequency:
     indices = np.asarray(indices)
     if indices.size == 0:
         return np.zeros((size, x.shape[-1]), x.dtype)
-    if x.size <= 8192 and padding is None and not by_frequency and x.dtype.itemsize > 2:
+    if x.size <= ADDED_BY_ELEMENTS and padding is None and not by_frequency and x.dtype.itemsize > 2:
         # Too few to sort; on one-dimensional arrays numpy.add.at is as fast as an assignment.
         width = x.shape[-1]
         out = np.zeros(size * width, x.dtype)
@@ -103,7 +104,7 @@ def _sum_bags(x: Any, bags: Any, count: int) -> Any:
         return np.zeros((count, *x.shape[1:]), x.dtype)
     out = np.zeros((count, *x.shape[1:]), x.dtype)
     length = x.shape[0] // max(count, 1)
-    if x.size <= 1024:
+    if x.size <= ADDED_UNSORTED:
         np.add.at(out, bags, x)
     elif length * count == x.shape[0] and np.array_equal(bags, np.repeat(np.arange(count), length)):  # all alike
         np.add.reduce(x.reshape(count, length, *x.shape[1:]), axis=1, out=out)

@@ -14,6 +14,7 @@ import numpy as np
 from ..autograd.op import Op, linear
 from ..kernels.like import copy, zeros
 from ..kernels.order import empty_like, inverse
+from ..kernels.thresholds import ALL_FREQUENCIES
 from .layouts import LEADING, along
 from .striding import in_order
 
@@ -84,13 +85,10 @@ def _transform(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
     x = in_order(x)
     if 0 in x.shape:
         return _scaled(x.astype(_complex_of(x.dtype)), scale)
-    if x.dtype.kind == "f" and x.size > _FEW:
+    if x.dtype.kind == "f" and x.size > ALL_FREQUENCIES:
         return _mirrored(x, axes, scale, forward)
     out, left = _pass(x, axes, forward)
     return _scaled(out, left * scale)
-
-
-_FEW = 1024  # elements of which computing all frequencies is quicker than mirroring half of them
 
 
 def _mirrored(x: Any, axes: tuple, scale: float, forward: bool) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..constants import FLOAT32, FLOAT64, number
 from ..kernels.order import converted
+from ..kernels.thresholds import MASKED_BY_BITS, MAYBE_BLOCKED
 from ..quiet import restore, silence, warning_settings
 
 
@@ -69,17 +70,13 @@ _BITS: dict[Any, Any] = {np.dtype(f"f{size}"): np.dtype(f"i{size}") for size in 
 _WORDS: dict[Any, Any] = {**_BITS, **{kind: kind for kind in _BITS.values()}}
 
 
-MANY = 4096  # elements from which a mask is worth applying to bits
-LARGE = 5 << 14  # elements from which blocks are worth it
-
-
 def keep(mask: Any, g: Any) -> Any:
     """`g` where the mask is True, 0 elsewhere.
 
     NumPy's `where` branches on each element, and waits ten times as long when the mask is irregular; on large arrays
     the mask is applied to the bits instead, which is also right for nan and infinities.
     """
-    if type(mask) is np.ndarray and type(g) is np.ndarray and g.size >= MANY and mask.shape == g.shape:
+    if type(mask) is np.ndarray and type(g) is np.ndarray and g.size >= MASKED_BY_BITS and mask.shape == g.shape:
         kind = _BITS.get(g.dtype)
         if kind is not None and g.strides[-1] == g.itemsize:
             bits = np.negative(mask.view(np.int8), dtype=kind)
@@ -89,12 +86,12 @@ def keep(mask: Any, g: Any) -> Any:
 
 def drop(mask: Any, g: Any) -> Any:
     """`g` where the mask is False, 0 elsewhere."""
-    return keep(~mask, g) if type(g) is np.ndarray and g.size >= MANY else np.where(mask, zero_of(g), g)
+    return keep(~mask, g) if type(g) is np.ndarray and g.size >= MASKED_BY_BITS else np.where(mask, zero_of(g), g)
 
 
 def choose(mask: Any, a: Any, b: Any) -> Any:
     """`np.where(mask, a, b)`; large arrays of one type are merged by their bits, as in `keep`."""
-    if type(mask) is np.ndarray and mask.size >= MANY and mask.dtype.kind == "b":
+    if type(mask) is np.ndarray and mask.size >= MASKED_BY_BITS and mask.dtype.kind == "b":
         kind = a.dtype if type(a) is np.ndarray and a.ndim else getattr(b, "dtype", None)
         words = _WORDS.get(kind)
         if words is not None and mask.flags.c_contiguous:
@@ -109,7 +106,7 @@ def choose(mask: Any, a: Any, b: Any) -> Any:
 
 def limited(x: Any, low: Any, high: Any) -> Any:
     """Not below `low` and not above `high`: in one pass where there are many elements."""
-    if type(x) is np.ndarray and x.size >= MANY and x.dtype.kind == "f":
+    if type(x) is np.ndarray and x.size >= MASKED_BY_BITS and x.dtype.kind == "f":
         return np.clip(x, low, high)
     return np.minimum(high, np.maximum(low, x))
 
@@ -172,7 +169,7 @@ def in_blocks(function: Callable[..., Any], *arrays: Any, **params: Any) -> Any:
     The tape does this by itself for functions of one or two arrays without parameters.
     """
     first = arrays[0]
-    if type(first) is not np.ndarray or first.size < LARGE or not plain(*arrays):
+    if type(first) is not np.ndarray or first.size < MAYBE_BLOCKED or not plain(*arrays):
         return function(*arrays, **params)
     from ..kernels.large import by_blocks  # not part of every program
 

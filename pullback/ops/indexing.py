@@ -14,7 +14,8 @@ import numpy as np
 from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, zeros
 from ..kernels.order import common_order, in_dims, ordered
-from .fusing import MANY, choose, drop, in_blocks, keep
+from ..kernels.thresholds import MASKED_BY_BITS, PLACES_ONE_BY_ONE
+from .fusing import choose, drop, in_blocks, keep
 from .layouts import FILLED, PICKED, PUT
 
 
@@ -84,7 +85,7 @@ def add_slices(out: Any, places: np.ndarray, values: Any, axis: int = 0, fresh: 
     if out.ndim == 1:
         np.add.at(out, places, values.reshape(-1).astype(out.dtype, copy=False))
         return
-    if places.size < 16 and not axis:  # too few to sort
+    if places.size < PLACES_ONE_BY_ONE and not axis:  # too few to sort
         for place, value in zip(places.tolist(), values.reshape(places.size, *out.shape[1:]), strict=True):
             out[place] += value
         return
@@ -141,7 +142,7 @@ put: Op = linear(
 @functools.partial(ordered, deciding=())
 def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
     value = value if value.dtype is x.dtype else np.asarray(value).astype(x.dtype)
-    return np.where(mask, value, x) if x.size < MANY else in_blocks(choose, mask, value, x)
+    return np.where(mask, value, x) if x.size < MASKED_BY_BITS else in_blocks(choose, mask, value, x)
 
 
 def write_masked(out: Any, mask: Any, value: Any) -> None:

@@ -19,6 +19,7 @@ from ..kernels import activations
 from ..kernels import softmax as kernels
 from ..kernels.large import zeros
 from ..kernels.order import ordered
+from ..kernels.thresholds import MOSTLY_ZEROS, WHOLE
 from ..quiet import quiet
 from .fusing import in_blocks, in_single, is_half, limited, number_for, plain
 from .layouts import CLASSES, ELEMENTWISE_LOSS, PLACED_CLASSES
@@ -26,9 +27,6 @@ from .pairs import log_add_exp
 from .pointwise import sigmoid
 from .reductions import log_softmax, sum_all
 from .striding import in_order
-
-MANY = 1 << 16
-"""Elements of a gradient, nearly all of them zero, that are not written down unless somebody asks."""
 
 
 def reduce_losses(losses: Any, reduction: str) -> Any:
@@ -175,7 +173,7 @@ def _pick_in_engine(
     """`_pick_transpose` without the zeros, where they are many."""
     if not plain(g, target, weight):
         return _pick_transpose(g, x_shape, target, weight, ignore_index, reduction, smoothing)
-    if math.prod(x_shape) >= MANY:
+    if math.prod(x_shape) >= MOSTLY_ZEROS:
         target = np.asarray(target)
         if _is_simple(x_shape, g.dtype, target, weight, ignore_index, smoothing):
             values = -g / len(target) if reduction == "mean" else -g
@@ -218,7 +216,7 @@ place_classes: Op = linear(
 @quiet
 def _cross_entropy(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> tuple:
     target = np.asarray(target)
-    if 0 < x.size <= kernels.SMALL and _is_simple(x.shape, x.dtype, target, weight, ignore_index, smoothing):
+    if 0 < x.size <= WHOLE and _is_simple(x.shape, x.dtype, target, weight, ignore_index, smoothing):
         losses, chances = kernels.small_cross_entropy(x, _places(target, x.shape[1]))
         return _reduced_rows(losses, reduction), chances
     losses, levels = kernels.cross_entropy(x, target, weight, ignore_index=ignore_index, label_smoothing=smoothing)

@@ -16,7 +16,8 @@ from numpy import ndarray
 
 from ..autograd.op import Op, conjugate, linear, op, passed_on
 from ..kernels.order import ordered
-from ..kernels.products import FEW, batched_product, product
+from ..kernels.products import batched_product, product
+from ..kernels.thresholds import PRODUCT_ON_ONE_THREAD
 from .fusing import in_single, is_half
 from .layouts import (
     ALL_ALONG,
@@ -55,7 +56,9 @@ def _matmul(a: Any, b: Any) -> Any:
             return _matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if b.ndim <= 2:
         if a.ndim <= 2:
-            return a.dot(b) if a.size + b.size <= FEW else product(a, b)  # the same as matmul here, with less overhead
+            return (
+                a.dot(b) if a.size + b.size <= PRODUCT_ON_ONE_THREAD else product(a, b)
+            )  # the same as matmul here, with less overhead
         if b.ndim == 2 and a.flags.c_contiguous and a.size:  # one large product instead of many small ones
             return product(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
         return np.matmul(a, b, order="C")
@@ -94,12 +97,12 @@ mm: Op = op(
         # What is small takes no further call: every backward pass of a network comes by here.
         "a": lambda g, b: (
             g.dot(b.T)
-            if type(g) is ndarray is type(b) and g.size + b.size <= FEW and g.itemsize > 2
+            if type(g) is ndarray is type(b) and g.size + b.size <= PRODUCT_ON_ONE_THREAD and g.itemsize > 2
             else times_transposed(g, b)
         ),
         "b": lambda g, a: (
             a.T.dot(g)
-            if type(g) is ndarray is type(a) and g.size + a.size <= FEW and g.itemsize > 2
+            if type(g) is ndarray is type(a) and g.size + a.size <= PRODUCT_ON_ONE_THREAD and g.itemsize > 2
             else transposed_times(a, g)
         ),
     },

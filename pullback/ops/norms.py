@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, linear, op
+from ..kernels.thresholds import DISTANCES_BY_KERNEL
 from .fusing import drop, number_for, zero_of
 from .layouts import DISTANCE, MATRICES, along
 from .matmul import adjoint, matmul
@@ -118,10 +119,13 @@ def _differences(a: Any, b: Any) -> Any:
 def _by_coordinates(a: Any, b: Any, order: float) -> bool:
     """Whether these are two large sets of points for which there is a kernel."""
     plain = type(a) is np.ndarray and type(b) is np.ndarray and a.ndim == b.ndim == 2
-    return plain and order in (1, 2) and len(a) * len(b) >= _MANY_PAIRS and a.dtype.kind == "f" and a.dtype.itemsize > 2
-
-
-_MANY_PAIRS = 4096
+    return (
+        plain
+        and order in (1, 2)
+        and len(a) * len(b) >= DISTANCES_BY_KERNEL
+        and a.dtype.kind == "f"
+        and a.dtype.itemsize > 2
+    )
 
 
 def _distances(a: Any, b: Any, order: float) -> Any:

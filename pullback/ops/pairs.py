@@ -15,7 +15,8 @@ import numpy as np
 from ..autograd.op import Op, conjugate, linear, op
 from ..constants import FLOAT32, FLOAT64, number
 from ..kernels.order import ordered
-from .fusing import LARGE, choose, in_blocks
+from ..kernels.thresholds import MAYBE_BLOCKED, PAIRS_BY_NUMPY
+from .fusing import choose, in_blocks
 from .layouts import ELEMENTWISE
 from .pointwise import flat, sigmoid
 
@@ -24,7 +25,7 @@ def _by_kernel(name: str, exact: np.ufunc) -> Callable[[Any, Any], Any]:
     """A function of two arrays that has a kernel for many elements, and NumPy's for few."""
 
     def function(a: Any, b: Any) -> Any:
-        if max(getattr(a, "size", 1), getattr(b, "size", 1)) < _MANY:
+        if max(getattr(a, "size", 1), getattr(b, "size", 1)) < PAIRS_BY_NUMPY:
             return exact(a, b)
         from ..kernels import pairs as kernels  # not part of every program
 
@@ -32,8 +33,6 @@ def _by_kernel(name: str, exact: np.ufunc) -> Callable[[Any, Any], Any]:
 
     return function
 
-
-_MANY = 256  # elements from which ten calls of NumPy take less time than one call of the C library for each
 
 # --- division with rounding ---
 
@@ -208,7 +207,9 @@ def _lerp(a: Any, b: Any, weight: Any) -> Any:
 
 lerp_scalar: Op = linear(
     "LerpBackward0",
-    ordered(lambda a, b, weight: _lerp(a, b, weight) if a.size < LARGE else in_blocks(_lerp, a, b, weight=weight)),
+    ordered(
+        lambda a, b, weight: _lerp(a, b, weight) if a.size < MAYBE_BLOCKED else in_blocks(_lerp, a, b, weight=weight)
+    ),
     a=lambda g, weight: g * np.conj(1 - weight),
     b=lambda g, weight: g * np.conj(weight),
     batch=ELEMENTWISE,

@@ -17,8 +17,9 @@ from ..dtypes import finfo, from_numpy_dtype, kind_of, number_in
 from ..kernels import rectifier
 from ..kernels.like import copy
 from ..kernels.order import converted, ordered
+from ..kernels.thresholds import MASKED_BY_BITS, MAYBE_BLOCKED, RECTIFIED_BY_BITS, SQUARED_BY_UFUNC
 from ..quiet import restore, silence, warning_settings
-from .fusing import LARGE, MANY, choose, drop, in_blocks, keep, limited, number_for, zero_of
+from .fusing import choose, drop, in_blocks, keep, limited, number_for, zero_of
 from .layouts import ELEMENTWISE, FILLED_WITH, SAME
 from .striding import in_order
 
@@ -311,7 +312,7 @@ def _tanh_pull(g: Any, out: Any) -> Any:
     """The rule without temporaries, for plain arrays: `tanh` is where small networks spend their time."""
     if type(g) is not np.ndarray or type(out) is not np.ndarray or out.itemsize < 4 or not out.ndim:
         return tanh_pull(g, out)
-    slope = out * out if out.size < 4096 else np.square(out)  # which is slower to call and faster to run
+    slope = out * out if out.size < SQUARED_BY_UFUNC else np.square(out)  # which is slower to call and faster to run
     np.subtract(_ONE if out.dtype is FLOAT32 else _ONE_DOUBLE, slope, slope)
     return np.multiply(g, slope, slope)
 
@@ -548,11 +549,11 @@ def _relu(x: Any) -> Any:
     if kind is FLOAT32 or kind is FLOAT64:
         if type(x) is not np.ndarray:
             return np.maximum(0, x)
-        return rectifier.positive_part(x, zero_of(x)) if x.size < rectifier.LARGE else rectifier.rectified(x)
+        return rectifier.positive_part(x, zero_of(x)) if x.size < RECTIFIED_BY_BITS else rectifier.rectified(x)
     if kind.kind in "bc":
         what = "Boolean" if kind.kind == "b" else "Complex"
         raise RuntimeError(f"{what} inputs not supported for relu")
-    if kind.char == "e" and x.size >= rectifier.LARGE and type(x) is np.ndarray:
+    if kind.char == "e" and x.size >= RECTIFIED_BY_BITS and type(x) is np.ndarray:
         return rectifier.rectified(x)
     return np.maximum(kind.type(0), x)
 
@@ -561,7 +562,7 @@ def _relu_pullback(g: Any, out: Any) -> Any:
     """Gradients pass where the result is nan."""
     if type(g) is not np.ndarray or type(out) is not np.ndarray:
         return _rectified_pull(g, out)
-    if g.size >= rectifier.LARGE and g.shape == out.shape and g.dtype in rectifier.BITS:
+    if g.size >= RECTIFIED_BY_BITS and g.shape == out.shape and g.dtype in rectifier.BITS:
         return rectifier.rectified_backward(g, out)
     return drop(out <= zero_of(out), g)
 
@@ -597,7 +598,7 @@ def _share(g: Any, lost: Any, tied: Any) -> Any:
 
 
 def _clamp(x: Any, minimum: Any, maximum: Any) -> Any:
-    if x.size < LARGE:
+    if x.size < MAYBE_BLOCKED:
         return _clamp_block(x, minimum, maximum)
     return in_blocks(_clamp_block, x, minimum=minimum, maximum=maximum)
 
@@ -623,7 +624,7 @@ def _kept_inside(g: Any, x: Any, minimum: Any, maximum: Any) -> Any:
 
 
 def _clamp_pullback(g: Any, x: Any, minimum: Any, maximum: Any) -> Any:
-    if type(g) is np.ndarray and g.size >= LARGE:
+    if type(g) is np.ndarray and g.size >= MAYBE_BLOCKED:
         return in_blocks(_kept_inside, g, x, minimum=minimum, maximum=maximum)
     return keep(_inside(x, minimum, maximum), g)
 
@@ -688,7 +689,9 @@ fmin: Op = op(
 )
 where: Op = op(
     "WhereBackward0",
-    lambda condition, a, b: np.where(condition, a, b) if condition.size < MANY else in_blocks(choose, condition, a, b),
+    lambda condition, a, b: (
+        np.where(condition, a, b) if condition.size < MASKED_BY_BITS else in_blocks(choose, condition, a, b)
+    ),
     kind="elementwise_pull",
     condition=None,
     a=lambda g, condition: keep(condition, g),

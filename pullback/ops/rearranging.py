@@ -14,6 +14,7 @@ from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, empty
 from ..kernels.order import has_channels_last, in_dims, keeping_channels, like, with_channels_last
 from ..kernels.rectifier import BITS
+from ..kernels.thresholds import MASKED_TRIANGLE, REMEMBERED_TRIANGLE
 from .layouts import ALL_ALONG, BLOCKS, LAST_AXES, OF_SHAPE, PADDED, REPEATED, along
 from .reductions import sum_axes
 from .striding import in_order
@@ -140,17 +141,14 @@ def _triangle(x: Any, diagonal: int, lower: bool) -> Any:
     x = in_order(x)
     rows, columns = x.shape[-2:]
     diagonal = min(max(diagonal, -rows - 1), columns + 1)  # beyond, nothing changes any more
-    if rows * columns > _LARGE:
+    if rows * columns > MASKED_TRIANGLE:
         return np.tril(x, diagonal) if lower else np.triu(x, diagonal)
     kind = BITS.get(x.dtype)
     # For few elements making the mask takes longer than using it.
-    mask = (_mask if rows * columns <= _FEW else _mask.__wrapped__)(rows, columns, diagonal, lower, kind)
+    mask = (_mask if rows * columns <= REMEMBERED_TRIANGLE else _mask.__wrapped__)(rows, columns, diagonal, lower, kind)
     if kind is None:
         return np.where(mask, x, np.zeros((), x.dtype))
     return np.bitwise_and(x.view(kind), mask).view(x.dtype)
-
-
-_FEW, _LARGE = 1 << 12, 1 << 18
 
 
 @functools.lru_cache(maxsize=64)

@@ -16,7 +16,8 @@ from ..arrays.mostly_zeros import Picked
 from ..autograd.op import Op, linear, op
 from ..constants import FLOAT32, FLOAT64, ones
 from ..kernels.like import largest
-from ..kernels.products import RUN, total
+from ..kernels.products import total
+from ..kernels.thresholds import EXACT_RUN, FOLDED_REDUCTION, SHARED_SUM, SHORT_REDUCTION
 from .fusing import keep
 from .layouts import ALL_ALONG, Layout, along
 from .shape import _expand, expand, reshape
@@ -25,9 +26,6 @@ from .striding import in_order
 
 def kept_shape(shape: tuple[Any, ...], axis: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(1 if i in axis else n for i, n in enumerate(shape))
-
-
-_FEW = 1 << 12  # elements that are written faster than a view is made
 
 
 def spread(g: Any, x_shape: tuple[Any, ...], axis: tuple[Any, ...], keepdims: Any) -> Any:
@@ -50,18 +48,20 @@ def unkeep(value: Any, axis: tuple[Any, ...], keepdims: Any) -> Any:
     return value
 
 
-_LARGE_SUM = 1 << 18  # elements from which a sum is shared among threads
-_SHORT = 1 << 10  # elements up to which a product with ones sums as exactly as pairwise summation
-
-
 def _sum(x: Any, axis: tuple, keepdims: Any) -> Any:
     kind = x.dtype
     if kind is FLOAT32 or kind is FLOAT64:
         if not keepdims and len(axis) == x.ndim:
-            if x.size >= _LARGE_SUM and type(x) is np.ndarray and x.flags.c_contiguous:
+            if x.size >= SHARED_SUM and type(x) is np.ndarray and x.flags.c_contiguous:
                 return total(x)
             return np.add.reduce(x, None)  # the same, with less to look at
-        if x.ndim == 2 and len(axis) == 1 and x.shape[axis[0]] <= _SHORT and x.size <= _FEW and type(x) is np.ndarray:
+        if (
+            x.ndim == 2
+            and len(axis) == 1
+            and x.shape[axis[0]] <= EXACT_RUN
+            and x.size <= SHORT_REDUCTION
+            and type(x) is np.ndarray
+        ):
             out = x.dot(ones(x.shape[1], kind)) if axis[0] else ones(x.shape[0], kind).dot(x)
             return out if not keepdims else out[:, None] if axis[0] else out[None]
         out = np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
@@ -74,10 +74,10 @@ def _sum(x: Any, axis: tuple, keepdims: Any) -> Any:
 def sum_of_squares(x: Any, axis: tuple[Any, ...], keepdims: Any) -> Any:
     """The sum of the squares of real numbers over axes."""
     kind = x.dtype
-    if not keepdims and len(axis) == x.ndim and x.size <= _SHORT and (kind is FLOAT32 or kind is FLOAT64):
+    if not keepdims and len(axis) == x.ndim and x.size <= EXACT_RUN and (kind is FLOAT32 or kind is FLOAT64):
         flat = x.ravel()
         return flat.dot(flat)
-    if x.size > _FEW and (kind is FLOAT32 or kind is FLOAT64) and x.flags.c_contiguous:
+    if x.size > SHORT_REDUCTION and (kind is FLOAT32 or kind is FLOAT64) and x.flags.c_contiguous:
         total = _squares_of_runs(x, axis)
         if total is not None:
             return total.reshape(kept_shape(x.shape, axis)) if keepdims else total
@@ -93,12 +93,12 @@ def _squares_of_runs(x: Any, axis: tuple) -> Any:
     if sorted(axis) == list(range(kept, x.ndim)):
         rows = x.reshape(*x.shape[:kept], -1)
         length = rows.shape[-1]
-        if length <= 2 * RUN:
+        if length <= 2 * EXACT_RUN:
             return np.vecdot(rows, rows)
-        whole = length // RUN * RUN
-        runs, rest = rows[..., :whole].reshape(*rows.shape[:-1], -1, RUN), rows[..., whole:]
+        whole = length // EXACT_RUN * EXACT_RUN
+        runs, rest = rows[..., :whole].reshape(*rows.shape[:-1], -1, EXACT_RUN), rows[..., whole:]
         return np.add.reduce(np.vecdot(runs, runs), axis=-1) + np.vecdot(rest, rest)
-    if tuple(axis) == (0,) and x.ndim == 2 and len(x) <= 2 * RUN:
+    if tuple(axis) == (0,) and x.ndim == 2 and len(x) <= 2 * EXACT_RUN:
         return np.einsum("ij,ij->j", x, x)
     return None
 
@@ -116,7 +116,7 @@ def _all_axes(shape: tuple) -> tuple:
 
 def _sum_all(x: Any) -> Any:
     kind = x.dtype
-    if (kind is FLOAT32 or kind is FLOAT64) and x.size <= _SHORT and type(x) is np.ndarray:
+    if (kind is FLOAT32 or kind is FLOAT64) and x.size <= EXACT_RUN and type(x) is np.ndarray:
         return ones(x.size, kind).dot(x if x.ndim == 1 else x.ravel())
     return _sum(x, _all_axes(x.shape), False)
 
@@ -125,7 +125,7 @@ def spread_all(g: Any, x_shape: tuple[Any, ...]) -> Any:
     """The cotangent of a full reduction, repeated for every element."""
     if type(g) is not ndarray and not isinstance(g, generic):
         return expand(g, shape=x_shape)
-    if prod(x_shape) > _FEW:
+    if prod(x_shape) > SHORT_REDUCTION:
         return _expand(np.asarray(g), x_shape)
     whole = empty(x_shape, g.dtype)  # a view of one number would take longer to make
     whole.fill(g)
@@ -174,8 +174,6 @@ mean_all: Op = linear(
 
 # --- softmax ---
 
-_LARGE = 1 << 13  # elements from which the blocked kernels win; they also know half precision
-
 
 def _kernels() -> Any:
     from ..kernels import softmax  # not part of every program
@@ -185,7 +183,7 @@ def _kernels() -> Any:
 
 def _softmax(x: Any, axis: int) -> Any:
     x = in_order(x)
-    if type(x) is ndarray and (x.size >= _LARGE or x.dtype.itemsize == 2):
+    if type(x) is ndarray and (x.size >= FOLDED_REDUCTION or x.dtype.itemsize == 2):
         return _kernels().softmax(x, axis=axis)
     flat = x.ravel()
     # If the sum of squares is below 80 squared, no exponential overflows or vanishes, and the largest need not be found.
@@ -194,7 +192,7 @@ def _softmax(x: Any, axis: int) -> Any:
 
 
 def _softmax_pull(g: Any, out: Any, axis: int) -> Any:
-    if type(g) is ndarray and (g.size >= _LARGE or g.dtype.itemsize == 2) and g.dtype == out.dtype:
+    if type(g) is ndarray and (g.size >= FOLDED_REDUCTION or g.dtype.itemsize == 2) and g.dtype == out.dtype:
         return _kernels().softmax_backward(g, out, axis=axis)
     return (g - _sum(g * out, (axis,), True)) * out
 
@@ -220,7 +218,7 @@ softmax: Op = op(
 
 def _log_softmax(x: Any, axis: int) -> Any:
     x = in_order(x)
-    if type(x) is ndarray and (x.size >= _LARGE or x.dtype.itemsize == 2):
+    if type(x) is ndarray and (x.size >= FOLDED_REDUCTION or x.dtype.itemsize == 2):
         return _kernels().log_softmax(x, axis=axis)
     shifted = x - largest(x, axis)
     return shifted - np.log(_sum(np.exp(shifted), (axis,), True))
@@ -231,7 +229,7 @@ def _log_softmax_pull(g: Any, out: Any, axis: int) -> Any:
         if axis == 1 and out.dtype == g.dtype and out.flags.c_contiguous:
             return _kernels().log_softmax_backward_picked(g.values, g.places, out)
         g = g.dense()
-    if type(g) is ndarray and (g.size >= _LARGE or g.dtype.itemsize == 2) and g.dtype == out.dtype:
+    if type(g) is ndarray and (g.size >= FOLDED_REDUCTION or g.dtype.itemsize == 2) and g.dtype == out.dtype:
         return _kernels().log_softmax_backward(g, out, axis=axis)
     return g - np.exp(out) * _sum(g, (axis,), True)
 
@@ -293,7 +291,13 @@ def _amin(x: Any, axis: tuple, keepdims: Any) -> Any:
 
 def _is_one_of_few(x: Any, axis: tuple, keepdims: Any) -> bool:
     """Whether a single element is asked for of so few that finding its place is quicker than a reduction."""
-    return not keepdims and len(axis) == x.ndim and 0 < x.size <= _FEW and x.flags.c_contiguous and x.dtype.kind != "V"
+    return (
+        not keepdims
+        and len(axis) == x.ndim
+        and 0 < x.size <= SHORT_REDUCTION
+        and x.flags.c_contiguous
+        and x.dtype.kind != "V"
+    )
 
 
 amax: Op = op("AmaxBackward0", _amax, x=_extreme_pullback, batch=along("axis"))

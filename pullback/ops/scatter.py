@@ -17,6 +17,7 @@ import numpy as np
 from ..autograd.op import Op, linear, op
 from ..kernels.like import copy, zeros
 from ..kernels.order import like
+from ..kernels.thresholds import PLACES_AT_ONCE, REMEMBERED_PLACES
 from .fusing import in_single
 from .indexing import add_slices
 from .layouts import GATHERED, PUT_FLAT, SCATTERED, SLICES_AT, SLICES_FILLED, TAKEN
@@ -32,12 +33,9 @@ def _own_places(shape: tuple, axis: int) -> list:
 
 def along_axis(index: Any, axis: int) -> tuple[Any, ...]:
     """NumPy's index for the elements whose place along `axis` is in `index` and is their own along the others."""
-    few = index.size <= FEW  # then making the numbers takes longer than using them
+    few = index.size <= REMEMBERED_PLACES  # then making the numbers takes longer than using them
     parts = (_own_places if few else _own_places.__wrapped__)(index.shape, axis)
     return (*parts[:axis], index, *parts[axis + 1 :])
-
-
-FEW = 4096  # indices up to which places in memory are remembered and worked out at once
 
 
 @functools.lru_cache(maxsize=128)
@@ -60,7 +58,7 @@ def flat_places(index: Any, shape: tuple, axis: int) -> Any:
 def places_by_blocks(index: Any, shape: tuple[int, ...], axis: int) -> Iterator[tuple[slice, Any]]:
     """Ranges along the first axis of an index, and the places of the elements there, few enough to stay in the cache."""
     steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
-    rows = max(_BLOCK * len(index) // max(index.size, 1), 1)
+    rows = max(PLACES_AT_ONCE * len(index) // max(index.size, 1), 1)
     own = _own_places.__wrapped__((min(rows, len(index)), *index.shape[1:]), axis)
     offsets: Any = sum([place * step for place, step in zip(own, steps, strict=True) if place is not None])
     for start in range(0, len(index), rows):
@@ -72,12 +70,9 @@ def places_by_blocks(index: Any, shape: tuple[int, ...], axis: int) -> Iterator[
         yield block, part * steps[axis] + first if steps[axis] != 1 else part + first
 
 
-_BLOCK = 1 << 15  # places worked out at a time
-
-
 def all_places(index: Any, shape: tuple[int, ...], axis: int) -> Any:
     """The places of `places_by_blocks` as one row."""
-    if index.size <= FEW:
+    if index.size <= REMEMBERED_PLACES:
         return flat_places(index, shape, axis).reshape(-1)
     return np.concatenate([places.reshape(-1) for _, places in places_by_blocks(index, shape, axis)])
 
@@ -97,7 +92,7 @@ def picked_along(x: Any, index: Any, axis: int) -> Any:
     """The elements whose place along `axis` is in `index`, in an array of its shape."""
     if not x.flags.c_contiguous:
         return in_order(x[along_axis(index, axis)])
-    if index.size <= FEW:
+    if index.size <= REMEMBERED_PLACES:
         return x.take(flat_places(index, x.shape, axis))
     out = np.empty(index.shape, x.dtype)
     for block, places in places_by_blocks(index, x.shape, axis):
@@ -107,7 +102,7 @@ def picked_along(x: Any, index: Any, axis: int) -> Any:
 
 def _gather(x: Any, index: Any, axis: int) -> Any:
     if index.ndim and index.ndim == x.ndim:
-        slices = whole_slices(index, x.shape, axis) if index.size > FEW else None
+        slices = whole_slices(index, x.shape, axis) if index.size > REMEMBERED_PLACES else None
         return picked_along(x, index, axis) if slices is None else x.take(slices, axis)
     return np.array(x.reshape(-1)[index.reshape(-1)].reshape(index.shape))  # numbers, or no indices at all
 
@@ -126,7 +121,7 @@ def write_scatter_add(out: Any, index: Any, src: Any, axis: int) -> None:
         return
     if src.shape != index.shape:
         src = src[tuple(map(slice, index.shape))]
-    if index.size <= FEW and src.dtype is out.dtype:
+    if index.size <= REMEMBERED_PLACES and src.dtype is out.dtype:
         np.add.at(out.reshape(-1), flat_places(index, out.shape, axis).reshape(-1), src.reshape(-1))
     elif (slices := whole_slices(index, out.shape, axis)) is not None:
         add_slices(out, slices, src, axis)
@@ -182,7 +177,7 @@ def write_scatter(out: Any, index: Any, src: Any, axis: int) -> None:
         src = src[tuple(map(slice, index.shape))]
     if not out.flags.c_contiguous:
         out[along_axis(index, axis)] = src
-    elif index.size <= FEW:
+    elif index.size <= REMEMBERED_PLACES:
         out.reshape(-1)[flat_places(index, out.shape, axis)] = src
     else:
         flat, several = out.reshape(-1), getattr(src, "ndim", 0)

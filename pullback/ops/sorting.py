@@ -12,9 +12,10 @@ import numpy as np
 
 from ..autograd.op import Op, fused, linear, op
 from ..kernels.order import dense_order, inverse
+from ..kernels.thresholds import LONG_ROW, REMEMBERED_PLACES, SORTED_PARTLY, TIES_BY_PYTHON
 from .counting import sortable
 from .layouts import ALL_ALONG, along
-from .scatter import FEW, flat_places, picked_along, write_scatter, write_scatter_add
+from .scatter import flat_places, picked_along, write_scatter, write_scatter_add
 from .striding import in_order
 
 
@@ -104,7 +105,7 @@ sort: Op = _selection("SortBackward0", _sort)
 
 def _partly_sorted(x: Any, rank: int, axis: int) -> tuple[Any, Any] | None:
     """The keys of long rows and the key at a rank of each row; None where sorting all is as good, or NaNs are about."""
-    if x.shape[axis] < 64 or x.size < 4096:
+    if x.shape[axis] < LONG_ROW or x.size < SORTED_PARTLY:
         return None
     keys = sortable(x)
     if keys.dtype.kind == "f" and np.isnan(np.max(keys)):
@@ -129,9 +130,6 @@ def _ranks(row: Any, descending: bool) -> list[int]:
     return ranks.tolist()
 
 
-_MUCH = 1 << 15  # elements in rows with ties, beyond which a loop in Python is not worth it
-
-
 def _first_as_torch(x: Any, order: Any, tied: Any, axis: int, largest: bool) -> Any:
     """The order with those of equal elements in front that torch has there, in rows where some are equal.
 
@@ -141,7 +139,7 @@ def _first_as_torch(x: Any, order: Any, tied: Any, axis: int, largest: bool) -> 
 
     length, count = x.shape[axis], order.shape[axis]
     numbers = np.flatnonzero(tied)
-    if len(numbers) * length > _MUCH:
+    if len(numbers) * length > TIES_BY_PYTHON:
         return order
     rows = np.moveaxis(x, axis, -1).reshape(-1, length)
     placed = np.moveaxis(order, axis, -1)
@@ -255,7 +253,7 @@ mode: Op = _selection("ModeBackward0", _mode)
 
 def _extremes(x: Any, index: Any, ufunc: Any, axis: int, keepdims: Any) -> tuple:
     """(values, indices): of few elements, taking them is quicker than finding them again."""
-    few = x.size <= FEW and x.flags.c_contiguous
+    few = x.size <= REMEMBERED_PLACES and x.flags.c_contiguous
     values = x.take(flat_places(index, x.shape, axis)) if few else in_order(ufunc.reduce(x, axis, None, None, True))
     return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))
 
@@ -279,7 +277,7 @@ def _running(x: Any, axis: int, accumulate: Any) -> tuple:
     reached = values == x
     if x.dtype.kind in "fV":
         reached |= np.isnan(values) & np.isnan(x)
-    if axis == x.ndim - 1 and x.size > FEW:
+    if axis == x.ndim - 1 and x.size > REMEMBERED_PLACES:
         # The first of each row is reached, and each is repeated until the next is.
         found = np.flatnonzero(reached)
         places = np.repeat(found, np.diff(found, append=x.size)).reshape(x.shape)

@@ -14,6 +14,7 @@ import numpy as np
 from ..autograd.op import Op, conjugate, elementwise, op
 from ..constants import FLOAT32
 from ..kernels import special as kernels
+from ..kernels.thresholds import LOGARITHMS_AT_ONCE
 from ..quiet import quiet
 from .fusing import drop, zero_of
 from .special_orders import lower_gamma_by_shape, zeta_by_exponent
@@ -207,7 +208,7 @@ def _xlogy(x: Any, y: Any) -> Any:
         return np.where((x == 0) & ~np.isnan(y), 0, x * np.log(y))
     return (
         _few_xlogy(x, y)
-        if x.size <= 4096 and x.shape == y.shape and kind is y.dtype is FLOAT32
+        if x.size <= LOGARITHMS_AT_ONCE and x.shape == y.shape and kind is y.dtype is FLOAT32
         else kernels.xlogy(x, y)
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..autograd.op import Op, conjugate, op
 from ..constants import FLOAT32
 from ..kernels.like import largest
+from ..kernels.thresholds import FOLDED_PRODUCT
 from .cumulative import has_zeros, products_before
 from .fusing import number_for
 from .layouts import MEDIAN_OF_ALL, along
@@ -123,7 +124,7 @@ logsumexp: Op = op(
 def _folded(x: Any, axis: tuple) -> Any:
     """Rows whose halves are multiplied with each other until they are short: NumPy multiplies a row one by one."""
     last = x.ndim - 1
-    if axis[-1] != last or x.dtype.kind not in "fc" or x.dtype.itemsize == 2 or x.size < 4096:
+    if axis[-1] != last or x.dtype.kind not in "fc" or x.dtype.itemsize == 2 or x.size < FOLDED_PRODUCT:
         return x
     while (length := x.shape[-1]) > 32:
         half = length // 2

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.thresholds import EXACT_BY_DOUBLE
 from ..tensor import Tensor
 from . import _updates
 from ._arrays import scalar_of
@@ -106,7 +107,7 @@ def orthogonalize(matrix: np.ndarray, coefficients: tuple[float, ...], steps: in
     norm = round_bfloat16(np.sqrt(np.sum(x * x, dtype=np.float32)))
     x = round_bfloat16(x / np.maximum(norm, round_bfloat16(eps)))
     # Torch accumulates with fused multiply-adds; doubles come closest to that, but cost twice the time.
-    exact: type[Any] = np.float64 if x.size <= 4096 else np.float32
+    exact: type[Any] = np.float64 if x.size <= EXACT_BY_DOUBLE else np.float32
     a, b, c = (exact(np.float32(value)) for value in coefficients)
     for _ in range(steps):
         x = x.astype(exact)

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..kernels.thresholds import WHOLE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     Array = np.ndarray
     Kernel = Callable[..., None]
-
-SMALL_SIZE: int = 16384
-"""Arrays up to this many elements are updated in one go: they fit the cache anyway."""
 
 
 def constants(values: Sequence[Any], dtype: Any) -> tuple[Any, ...]:
@@ -30,7 +29,7 @@ def constants(values: Sequence[Any], dtype: Any) -> tuple[Any, ...]:
 def run(kernel: Kernel, arrays: Sequence[Array | None], values: tuple[Any, ...]) -> None:
     """Apply `kernel` to arrays of one shape, element by element in any order."""
     param: Any = arrays[0]
-    if param.size <= SMALL_SIZE and type(param) is np.ndarray:
+    if param.size <= WHOLE and type(param) is np.ndarray:
         if param.ndim == 0:
             # NumPy would turn 0-d results into scalars, which cannot be updated in place.
             arrays = [None if a is None else a.reshape(1) for a in arrays]
@@ -62,7 +61,7 @@ def update(kernel: Kernel, arrays: Sequence[Array | None], values: Sequence[Any]
         ready = prepared.get(code)
         if ready is None:
             ready = prepared[code] = constants(values, param.dtype)
-        if param.ndim and param.size <= SMALL_SIZE:
+        if param.ndim and param.size <= WHOLE:
             kernel(*arrays, ready)
         else:
             run(kernel, arrays, ready)

@@ -10,8 +10,9 @@ import pytest
 
 import pullback
 from pullback.autograd import views
-from pullback.autograd.op import FIELDS, LARGE_FACTOR, Op, elementwise, fused, linear, op
+from pullback.autograd.op import FIELDS, Op, elementwise, fused, linear, op
 from pullback.autograd.tape import apply
+from pullback.kernels.thresholds import FACTOR_SIDE_BY_SIDE
 from pullback.ops import layouts, matmul, shape
 from pullback.ops.layouts import Layout
 from pullback.torch_names.aten import name_of
@@ -150,7 +151,12 @@ def test_fields_of_few_have_values_for_all():
         extras_from=2,
         large="rules side by side",
     )
-    assert (other.hidden_inputs, other.rare.extras_from, other.divisible, other.blocked) == ((), 2, LARGE_FACTOR, False)
+    assert (other.hidden_inputs, other.rare.extras_from, other.divisible, other.blocked) == (
+        (),
+        2,
+        FACTOR_SIDE_BY_SIDE,
+        False,
+    )
     with pytest.raises(TypeError, match="no field extra_from"):
         Op("WrongBackward0", lambda x: x, rules={}, inputs=("x",), extra_from=2)
 

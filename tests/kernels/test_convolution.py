@@ -31,10 +31,10 @@ CASES = [
 ]
 
 
-@pytest.fixture(autouse=True, params=[few_columns.FEW, 0], ids=["few", "pieces"])
+@pytest.fixture(autouse=True, params=[few_columns.FEW_COLUMN_ELEMENTS, 0], ids=["few", "pieces"])
 def both_ways(request, monkeypatch):
     """Few elements have a way of their own; the cases here are small, and shall test both."""
-    monkeypatch.setattr(few_columns, "FEW", request.param)
+    monkeypatch.setattr(few_columns, "FEW_COLUMN_ELEMENTS", request.param)
 
 
 TOLERANCE = {"float16": 2e-2, "float32": 2e-5, "float64": 1e-12, "complex128": 1e-12}
@@ -58,9 +58,10 @@ def close(ours, reference, dtype):
 @pytest.mark.parametrize("dtype", list(TOLERANCE))
 @pytest.mark.parametrize("column_bytes", [1 << 20, 512])
 def test_all_three_maps_match_torch(case, dtype, column_bytes, monkeypatch):
-    monkeypatch.setattr(columns, "COLUMN_BYTES", column_bytes)
-    monkeypatch.setattr(columns, "INLINE_PRODUCTS", 0)
-    monkeypatch.setattr(columns, "SMALL_PRODUCT", 4000 if column_bytes == 512 else 1_000_000)
+    for module in (columns, kernels):
+        monkeypatch.setattr(module, "COLUMN_BYTES", column_bytes)
+    monkeypatch.setattr(columns, "WOKEN_PRODUCTS", 0)
+    monkeypatch.setattr(columns, "UNPACKED_PRODUCT", 4000 if column_bytes == 512 else 1_000_000)
     monkeypatch.setattr(kernels, "BAND_BYTES", column_bytes)
     x_shape, w_shape, stride, padding, dilation, groups = case
     generator = np.random.default_rng(0)
@@ -81,7 +82,8 @@ def test_all_three_maps_match_torch(case, dtype, column_bytes, monkeypatch):
 @pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("column_bytes", [1 << 20, 512])
 def test_columns_kept_for_the_gradient(case, biased, column_bytes, monkeypatch):
-    monkeypatch.setattr(columns, "COLUMN_BYTES", column_bytes)
+    for module in (columns, kernels):
+        monkeypatch.setattr(module, "COLUMN_BYTES", column_bytes)
     x_shape, w_shape, stride, padding, dilation, groups = case
     geometry = {"stride": stride, "padding": padding, "dilation": dilation}
     generator = np.random.default_rng(0)

@@ -14,7 +14,7 @@ SHAPES = [
 
 @pytest.fixture(params=[1, 2, 3], autouse=True)
 def thread_count(request, monkeypatch, set_threads):
-    monkeypatch.setattr(large, "SMALL_BYTES", 0)
+    monkeypatch.setattr(large, "SMALL_UFUNC_BYTES", 0)
     set_threads(request.param)
     return request.param
 

@@ -11,11 +11,11 @@ torch = pytest.importorskip("torch")
 functional = torch.nn.functional
 
 
-@pytest.fixture(params=[pooling.SMALL, 0], ids=["few", "blocks"])
+@pytest.fixture(params=[pooling.TAPS_AT_ONCE, 0], ids=["few", "blocks"])
 def both_ways(request, monkeypatch):
     """Few elements have a way of their own; the cases here are small, and shall test both."""
-    monkeypatch.setattr(pooling, "SMALL", request.param)
-    monkeypatch.setattr(few_columns, "FEW", request.param)
+    monkeypatch.setattr(pooling, "TAPS_AT_ONCE", request.param)
+    monkeypatch.setattr(few_columns, "FEW_COLUMN_ELEMENTS", request.param)
 
 
 def values(shape, dtype="float64", seed=0):

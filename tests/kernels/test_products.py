@@ -34,7 +34,7 @@ SHAPES = [
 @pytest.mark.parametrize("layout", ["rows", "columns", "a weight's gradient"])
 def test_product_is_dot(shapes, dtype, layout, thread_count, monkeypatch):
     monkeypatch.setattr(products, "LARGE_PRODUCT", 1 << 20)
-    monkeypatch.setattr(products, "SMALL_PRODUCT", 100_000)
+    monkeypatch.setattr(products, "UNPACKED_PRODUCT", 100_000)
     monkeypatch.setattr(products, "LARGE_NARROW_PRODUCT", 400_000)
     a, b = values(shapes[0], dtype), values(shapes[1], dtype, 1)
     if layout != "rows":

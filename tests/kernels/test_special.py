@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pullback.kernels import signal_windows, special
-from pullback.kernels.blocks import BLOCK, FEW
+from pullback.kernels.thresholds import FUNCTION_BLOCK, FUNCTIONS_ONE_BY_ONE
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
@@ -27,7 +27,7 @@ def spread(*pieces: tuple[float, float], count: int = 400) -> np.ndarray:
 
 def in_crowd(function, x: np.ndarray) -> np.ndarray:
     """The function of x as part of a larger array, for kernels that treat a handful of elements one by one."""
-    return function(np.concatenate([x, np.full(FEW + 1, 0.25, x.dtype)]))[: len(x)]
+    return function(np.concatenate([x, np.full(FUNCTIONS_ONE_BY_ONE + 1, 0.25, x.dtype)]))[: len(x)]
 
 
 LINE = spread((-30.0, 30.0), (-6.0, 6.0), (-1.0, 1.0), (-1e-3, 1e-3))
@@ -304,7 +304,7 @@ SHAPED = [*EDGE_KERNELS, "log_sigmoid", "softplus", "trigamma"]
 def test_dtypes_shapes_and_blocks(kernel):
     function = getattr(special, kernel)
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
-    x = np.random.default_rng(4).uniform(0.05, 0.95, BLOCK + 1000)
+    x = np.random.default_rng(4).uniform(0.05, 0.95, FUNCTION_BLOCK + 1000)
     whole = function(x)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -324,7 +324,7 @@ def test_dtypes_shapes_and_blocks(kernel):
     grid = x[:900].reshape(30, 30)
     want = whole[:900].reshape(30, 30).T[::2, ::-3]
     np.testing.assert_allclose(function(grid.T[::2, ::-3]), want, rtol=1e-14, atol=1e-15)
-    np.testing.assert_allclose(function(x[BLOCK:]), whole[BLOCK:], rtol=1e-14)
+    np.testing.assert_allclose(function(x[FUNCTION_BLOCK:]), whole[FUNCTION_BLOCK:], rtol=1e-14)
     np.testing.assert_array_equal(x, copy)
 
 

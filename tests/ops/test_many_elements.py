@@ -94,7 +94,7 @@ def test_images_sampled_inside_and_far_outside(mode, padding, set_threads):
 def test_points_of_many_channels_are_summed_block_by_block(monkeypatch):
     from pullback.kernels import taps
 
-    monkeypatch.setattr(taps, "BLOCK_BYTES", 4 * 60 * 2)
+    monkeypatch.setattr(taps, "TAP_BYTES", 4 * 60 * 2)
     volume, grid = normal(2, 5, 3, 4, 5), normal(2, 2, 3, 4, 3)
     compare(lambda t, x, g: t.nn.functional.grid_sample(x, g, align_corners=True), volume, grid, order=1)
 

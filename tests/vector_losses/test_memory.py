@@ -56,7 +56,7 @@ def test_rows_that_are_kept_are_aggregated_without_a_copy():
 )
 def test_parts_give_what_the_whole_matrix_gives(aggregator, monkeypatch):
     """Also where a part has more columns than are looked at together."""
-    monkeypatch.setattr(multi.aggregation, "_AT_ONCE", 64)
+    monkeypatch.setattr(multi.aggregation, "COMBINED_COLUMNS", 64)
     matrix = np.random.default_rng(0).standard_normal((4, 90)).astype(np.float32)
     w = [torch.zeros(5, 8, requires_grad=True), torch.zeros(50, requires_grad=True)]
     flat = torch.cat([w[0].flatten(), w[1]])
@@ -89,6 +89,6 @@ def test_gradients_of_convolutions_in_parts(options, monkeypatch):
     layer = torch.nn.Conv2d(4, 6, 3, dtype=torch.float64, **options)
     expected = torch.stack([torch.autograd.grad(layer(one[None]).square().sum(), layer.weight)[0] for one in x])
     for limit in (1, 2**11, 2**20):
-        monkeypatch.setattr(batching, "_COLUMNS_AT_ONCE", limit)
+        monkeypatch.setattr(batching, "WINDOWS_AT_ONCE", limit)
         found = multi.per_sample_gradients(layer(x).square().sum((1, 2, 3)), [layer.weight])[0]
         torch.testing.assert_close(found, expected)

@@ -14,16 +14,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..thresholds import COMPARED_AT_ONCE, PERMUTED_BY_PYTHON, SWAPS_AT_ONCE
 from .engine import Generator, Transform
 from .shuffling import swap_in_turn
 from .streams import Shape, exponential, sampled, uniform
 
 _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 _LOW_53_BITS = np.array(2**53 - 1, np.uint64)
-_COMPARED_AT_ONCE = 1 << 18  # up to so many, comparisons of all are faster than a search in each row
 _KINDS = 128  # transforms kept of each distribution
-_SMALL_PERMUTATION = 64
-_SWAPS_AT_ONCE = 1 << 16
 _INSIDE_OUT_FROM = (2**32 - 1) // 20
 _NEGATIVE_SELU_LIMIT = 1.7580993408473766
 
@@ -98,12 +96,12 @@ def randperm(generator: Generator, count: int, dtype: np.dtype = _INT64) -> np.n
         content = np.arange(count)
         _shuffle_inside_out(generator, content)
         return content.astype(dtype, copy=False)
-    if count < _SMALL_PERMUTATION:
+    if count < PERMUTED_BY_PYTHON:
         return np.array(_small_permutation(generator, count), dtype)
     content = np.arange(count, dtype=np.int32)  # half the memory to move about
     with generator.lock:
-        for start in range(0, count - 1, _SWAPS_AT_ONCE):
-            bits = generator.bits32(min(_SWAPS_AT_ONCE, count - 1 - start))
+        for start in range(0, count - 1, SWAPS_AT_ONCE):
+            bits = generator.bits32(min(SWAPS_AT_ONCE, count - 1 - start))
             choices = np.arange(count - start, count - start - bits.size, -1, dtype=bits.dtype)
             swap_in_turn(content[start:], np.remainder(bits, choices, out=bits))
     return content.astype(dtype, copy=False)
@@ -123,8 +121,8 @@ def _shuffle_inside_out(generator: Generator, content: np.ndarray) -> None:
     """torch's other shuffle, for sizes where remainders of 32 bits would be uneven: step i targets [0, i]."""
     places = content.data
     with generator.lock:
-        for start in range(0, content.size, _SWAPS_AT_ONCE):
-            bits = generator.bits64(min(_SWAPS_AT_ONCE, content.size - start))
+        for start in range(0, content.size, SWAPS_AT_ONCE):
+            bits = generator.bits64(min(SWAPS_AT_ONCE, content.size - start))
             targets = bits % np.arange(start + 1, start + 1 + bits.size, dtype=np.uint64)
             for step, target in enumerate(targets.tolist(), start):
                 places[step] = places[target]
@@ -246,7 +244,7 @@ def _inverse_cumulative(generator: Generator, rows: np.ndarray, samples: int) ->
     cumulative[:, -1] = 1
     uniforms = uniform(generator, (len(rows), samples), _FLOAT64)
     bounds = cumulative.astype(_FLOAT64, copy=False)
-    if len(rows) > 1 and uniforms.size * rows.shape[1] <= _COMPARED_AT_ONCE:
+    if len(rows) > 1 and uniforms.size * rows.shape[1] <= COMPARED_AT_ONCE:
         return np.count_nonzero(bounds[:, None, :] < uniforms[:, :, None], axis=-1)
     chosen = np.empty((len(rows), samples), np.int64)
     for row, draws, out in zip(bounds, uniforms, chosen):

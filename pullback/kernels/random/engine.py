@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..thresholds import CUT_OUT_SAMPLE, OWN_CALL_WORDS, WINDOW_WORDS
+
 if TYPE_CHECKING:
     from numpy.random import MT19937, RandomState
 
@@ -24,11 +26,8 @@ DEFAULT_SEED: int = 67280421310721
 STATE_SIZE: int = 5056
 _WORDS = 624
 _MOST_AHEAD = 16  # blocks
-_SMALL = 4 * _WORDS  # up to this many words the bit generator's own call beats RandomState's argument checking
 _LOW_53_BITS, _HALF, _TO_UNIT = np.array(2**53 - 1, np.uint64), np.array(32, np.uint64), np.array(2.0**-53)
-FEW: int = 1024  # values of a sample that is cut out of what is known about the words that wait
 _MOST_KNOWN = 32
-_WINDOW = 1 << 12
 _DEVICE_TYPES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
     "mtia, privateuseone"
@@ -184,7 +183,7 @@ class Generator:
     def bits32(self, count: int) -> np.ndarray:
         """``count`` words of the stream, uint32."""
         waiting = self.words.size - self._next
-        if count <= max(waiting, _SMALL):
+        if count <= max(waiting, OWN_CALL_WORDS):
             start = self.take(count)
             return self.words[start : start + count].copy()
         missing = count - waiting
@@ -197,7 +196,7 @@ class Generator:
     def bits64(self, count: int) -> np.ndarray:
         """``count`` pairs of words, uint64; the first word of a pair is the high half."""
         waiting = self.words.size - self._next
-        if 2 * count <= max(waiting, _SMALL) or waiting % 2:
+        if 2 * count <= max(waiting, OWN_CALL_WORDS) or waiting % 2:
             return _halves_swapped(self.bits32(2 * count).view(np.uint64))
         head = self.bits64(waiting // 2)
         missing = count - head.size
@@ -216,7 +215,7 @@ class Generator:
 
     def _many32(self, count: int) -> np.ndarray:
         """Words from the engine, an even number of them: as pairs they come faster, the first in the high half."""
-        if count <= _SMALL:
+        if count <= OWN_CALL_WORDS:
             return self._started()[0].random_raw(count).astype(np.uint32)
         return _halves_swapped(self._many64(count // 2)).view(np.uint32)
 
@@ -251,7 +250,7 @@ class Generator:
 
     def doubles_ahead(self, count: int) -> np.ndarray:
         """The next doubles, of which ``put_back`` returns those at the end that are not used."""
-        if count <= FEW:
+        if count <= CUT_OUT_SAMPLE:
             return self.few(count, uniform_doubles, True)
         start = self.take(2 * count)
         return uniform_doubles(_draws(self.words[start : self._next], True))
@@ -279,7 +278,7 @@ class Window:
 
     def __init__(self, generator: Generator, expected: int) -> None:
         self.generator: Generator = generator
-        self._length: int = min(expected, _WINDOW)
+        self._length: int = min(expected, WINDOW_WORDS)
         self.uniforms: np.ndarray = np.empty(0)
         self.position: int = 0
 

@@ -15,6 +15,7 @@ from bisect import bisect_left
 import numpy as np
 
 from ...quiet import restore, silence, warning_settings
+from ..thresholds import ALIKE_TOGETHER, SHAPES_BY_PYTHON
 from .engine import Generator, Window
 from .streams import c_library, cast
 
@@ -22,8 +23,6 @@ _FLOAT64 = np.dtype(np.float64)
 _ONE_THIRD = float(np.float32(1) / np.float32(3))
 _SQUEEZE = float(np.float32(0.0331))
 _TURN = 2.0 * math.pi
-_FEW = 4
-_MANY = 32  # concentrations from 1 on in a row, from which their tries are made together
 
 
 def standard_gamma(generator: Generator, concentration: np.ndarray) -> np.ndarray:
@@ -64,7 +63,7 @@ def _row_sums(rows: np.ndarray) -> np.ndarray:
 def _gammas(generator: Generator, concentration: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Float64 gamma numbers, one for each element in order, for concentrations of ``dtype``."""
     shapes = concentration.ravel()
-    if shapes.size <= _FEW:
+    if shapes.size <= SHAPES_BY_PYTHON:
         return np.array(_few_gammas(generator, shapes, dtype.type))
     drawn = np.flatnonzero(shapes)  # a concentration of 0 gives 0, and draws nothing
     values = np.zeros(shapes.size)
@@ -130,7 +129,7 @@ class _Stream(Window):
         changes: list[int] = (np.flatnonzero(raised[1:] != raised[:-1]) + 1).tolist()
         turn = 0  # the elements from here on, up to the next long row of those from 1 on, are drawn in turn
         for begin, end in zip([0, *changes], [*changes, len(self._d)]):
-            together = end - begin >= _MANY and not self._raised[begin]
+            together = end - begin >= ALIKE_TOGETHER and not self._raised[begin]
             stop = begin if together else end if end == len(self._d) else turn
             if turn < stop:
                 normals[turn:stop], further = self.draw_in_turn(turn, stop)

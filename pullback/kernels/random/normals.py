@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from ...quiet import restore, silence, warning_settings
+from ..thresholds import PAIRS_PER_BLOCK
 
 Number = float | np.floating
 
-_PAIRS_PER_BLOCK = 1 << 16  # with half as many two threads mostly wait for each other; twice as many leave the cache
 _FLOAT32 = np.dtype(np.float32)
 _EIGHT_WORDS = np.dtype("V32")  # moves eight 4-byte values at once
 
@@ -96,10 +96,10 @@ class _Workspace:
 
 def _aligned(rows: int, dtype: type) -> np.ndarray:
     """Rows that start on cache lines: vector loops that straddle two lines take up to twice the time."""
-    size = rows * _PAIRS_PER_BLOCK * np.dtype(dtype).itemsize
+    size = rows * PAIRS_PER_BLOCK * np.dtype(dtype).itemsize
     memory = np.empty(size + 64, np.uint8)
     start = -memory.ctypes.data % 64
-    return memory[start : start + size].view(dtype).reshape(rows, _PAIRS_PER_BLOCK)
+    return memory[start : start + size].view(dtype).reshape(rows, PAIRS_PER_BLOCK)
 
 
 _thread = threading.local()
@@ -113,7 +113,7 @@ def float32_box_muller(bits: np.ndarray) -> np.ndarray:
     """
     work = _workspace()
     groups = bits.view(_EIGHT_WORDS).reshape(-1, 2)
-    rows = _PAIRS_PER_BLOCK // 8
+    rows = PAIRS_PER_BLOCK // 8
     for start in range(0, len(groups), rows):
         block = groups[start : start + rows].T
         units = work.units[:, : 8 * block.shape[1]]

@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 
 from ...quiet import restore, silence, warning_settings
+from ..thresholds import ALIKE_TOGETHER, PARAMETERS_BY_PYTHON
 from .engine import Generator, Window
 from .streams import c_library, cast
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _CLOSE = 1e-9  # where NumPy's last bits may matter, the C library's logarithm decides
-_FEW = 8  # elements whose parameters Python prepares faster than NumPy
-_MANY = 32  # elements with the same parameters in a row that are drawn together
 # What Stirling's formula leaves out of log(k!), for k = 0 .. 9.
 _STIRLING_TAIL = (
     0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
@@ -147,7 +146,7 @@ def _drawn(generator: Generator, methods: Methods, *parameters: np.ndarray) -> n
     window = Window(generator, 2 * count + 16)
     turn = 0  # the elements from here on, up to the next long row of equal ones, are drawn in turn
     for begin, end in zip([0, *changes], [*changes, count]):
-        together = end - begin >= _MANY
+        together = end - begin >= ALIKE_TOGETHER
         stop = begin if together else end if end == count else turn
         if turn < stop:
             values[turn:stop] = _in_turn(window, methods(*(column[turn:stop] for column in parameters)), stop - turn)
@@ -195,7 +194,7 @@ def poisson(generator: Generator, rate: np.ndarray) -> np.ndarray:
 def _poisson_methods(rate: np.ndarray) -> Iterator[_Method]:
     none, endless, small, large = _Constant(0), _Constant(math.inf), _SmallPoisson(), _LargePoisson()
     numbers: Iterator[Any]
-    if rate.size <= _FEW:
+    if rate.size <= PARAMETERS_BY_PYTHON:
         numbers = (_of_large_poisson(mean, math.sqrt) if mean >= 10 else None for mean in rate.tolist())
     else:
         numbers = zip(*(column.tolist() for column in _of_large_poisson(rate, np.sqrt)))
@@ -288,7 +287,7 @@ def _binomial_methods(dtype: np.dtype, count: np.ndarray, probability: np.ndarra
     none, small, large = _Constant(0), _SmallBinomial(), _LargeBinomial()
     pairs = zip(count.tolist(), probability.tolist())
     rows: Iterator[Any]
-    if count.size <= _FEW:
+    if count.size <= PARAMETERS_BY_PYTHON:
         rounded: Callable[[Any], Any] = float if dtype == _FLOAT64 else lambda value: float(np.float32(value))
         rows = (
             (n, p, *(_of_binomial(n, p, rounded, math.sqrt, math.floor, math.log1p) if n > 0 and p > 0 else (0, 0)))

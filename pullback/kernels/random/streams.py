@@ -20,15 +20,13 @@ import numpy as np
 
 from ..memory import empty
 from ..threads import parallel_tasks, threads_to_share
-from .engine import FEW, Generator, Transform, uniform_doubles
+from ..thresholds import CUT_OUT_NORMALS, CUT_OUT_SAMPLE, NORMALS_AT_ONCE, SAMPLED_AT_ONCE
+from .engine import Generator, Transform, uniform_doubles
 from .normals import float32_box_muller, fused_multiply_add
 
 Shape = int | Sequence[int]
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _LOW_24_BITS, _UNIT = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32)
-_BLOCK = 1 << 15  # values for each pass: draws and results stay in the cache
-_FEW_NORMALS = 2 * FEW  # they take a hundred steps, so that it pays for more of them
-_NORMALS_AT_ONCE = 1 << 17  # for each thread
 _KINDS = 128  # transforms kept of each distribution
 
 
@@ -50,16 +48,16 @@ def sampled(generator: Generator, shape: Shape, dtype: np.dtype, transform: Tran
     """A new array of values that ``transform`` makes of one draw each, in order, while nobody else draws."""
     count = size_of(shape)
     with generator.lock:
-        if count <= FEW:
+        if count <= CUT_OUT_SAMPLE:
             values = generator.few(count, transform, wide).copy()
             return values if values.shape == shape else values.reshape(shape)
         draw = generator.bits64 if wide else generator.bits32
-        if count <= _BLOCK:
+        if count <= SAMPLED_AT_ONCE:
             return transform(draw(count)).reshape(shape)
         out = empty((shape,) if isinstance(shape, int) else tuple(shape), dtype)
         flat = out.reshape(-1)
-        for start in range(0, count, _BLOCK):
-            block = flat[start : start + _BLOCK]
+        for start in range(0, count, SAMPLED_AT_ONCE):
+            block = flat[start : start + SAMPLED_AT_ONCE]
             block[...] = transform(draw(block.size))
     return out
 
@@ -147,11 +145,11 @@ def _fill_by_16(generator: Generator, out: np.ndarray, transform: Transform) -> 
 
 
 def _fill_full_blocks(generator: Generator, out: np.ndarray, transform: Transform, wide: bool) -> None:
-    if out.size <= _FEW_NORMALS:
+    if out.size <= CUT_OUT_NORMALS:
         out.reshape(-1, 16)[...] = generator.few(out.size // 16, transform, wide, 16)
         return
     draw = generator.bits64 if wide else generator.bits32
-    pieces = -(-out.size // _NORMALS_AT_ONCE)
+    pieces = -(-out.size // NORMALS_AT_ONCE)
     if pieces > 1:
         pieces += -pieces % threads_to_share()  # as many for each thread
     length = -(-out.size // (16 * pieces)) * 16
@@ -200,7 +198,7 @@ def _in_pairs(generator: Generator, count: int, dtype: np.dtype, mean: float, st
     transform = _pairs_from(dtype, mean, std)
     waiting = generator.cached_normal if count else None
     pairs, single = divmod(count if waiting is None else count - 1, 2)
-    if 4 * pairs <= FEW:
+    if 4 * pairs <= CUT_OUT_SAMPLE:
         values = generator.few(pairs, transform, True, 2).reshape(-1)
     else:
         values = transform(generator.bits64(2 * pairs)).reshape(-1)

@@ -677,7 +677,7 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any 
     axis; `ceil_mode` keeps a window that hangs over the edge. `return_indices` gives the places of the values, too,
     which `max_unpool1d` takes.
     """
-def max_pool1d_with_indices(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]: """(values, indices) of `max_pool1d`."""
+def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any: """(values, indices) of `max_pool1d`."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any:
     """Largest value in each window.
 

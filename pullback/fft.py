@@ -256,5 +256,7 @@ def rfftfreq(
 
 
 run_in_float32(globals(), (name for name in __all__ if not name.endswith(("freq", "shift"))))
+for _name in __all__:
+    globals()[_name].__name__ = f"fft_{_name}"  # what torch calls them
 
 __getattr__ = names_on_demand(__name__)

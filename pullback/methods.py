@@ -17,7 +17,7 @@ from .autograd.tape import apply, wrap
 from .dtypes import ALL_DTYPES, default_dtype, from_numpy_dtype, get_default_dtype
 from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape, writing
 from .functional.operands import wrap_dim
-from .functional.registry import IN_PLACE, METHODS, load, on_load
+from .functional.registry import IN_PLACE, METHODS, load, on_load, under_name
 from .kernels.order import lies_in
 from .layout import channels_last, contiguous_format, preserve_format
 from .notices import warn_history_lost, warn_user
@@ -31,7 +31,7 @@ def _in_place_method(name: str, function: Callable) -> Callable:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return writes.in_place(self, function, *args, **kwargs)
 
-    method.__name__ = method.__qualname__ = name
+    method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", "pullback"
     method.__doc__ = f"`{name[:-1]}`, written over this tensor."
     return method
 
@@ -65,7 +65,7 @@ def attach() -> None:
             _late.add(name)
     for name, function in METHODS.items():
         if name in _late or name not in own:
-            _put(name, _twin(function))
+            _put(name, _as_method(function, name) if type(function) is FunctionType else function)
     for name, function in IN_PLACE.items():
         if name in _late or name not in own:
             _put(name, _in_place_method(name, function))
@@ -74,19 +74,10 @@ def attach() -> None:
 _late: set[str] = set()  # methods that are only stand-ins so far
 
 
-def _twin(function: Callable) -> Callable:
-    """The same function as another object: who implements `__torch_function__` tells `Tensor.add` from `torch.add`."""
-    if type(function) is not FunctionType:
-        return function
-    twin = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    twin.__kwdefaults__, twin.__doc__, twin.__annotations__ = (
-        function.__kwdefaults__, function.__doc__, function.__annotations__
-    )  # fmt: skip
-    twin.__module__, twin.__qualname__ = function.__module__, function.__qualname__
-    twin.__dict__.update(function.__dict__)
-    return twin
+def _as_method(function: FunctionType, name: str) -> FunctionType:
+    method = under_name(function, name, f"Tensor.{name}")
+    method.__module__ = "pullback"
+    return method
 
 
 def _put(name: str, function: Callable) -> None:
@@ -407,9 +398,10 @@ _OTHER_KINDS = "is_sparse is_sparse_csr is_quantized is_nested"
 PROTOCOL: dict[str, Any] = {
     "size": SizeAttribute(element_count), "numel": numel, "nelement": numel, "stride": stride, "storage_offset": storage_offset,
     "is_contiguous": is_contiguous, "item": item, "tolist": tolist, "astype": astype, "type": type_,
-    "dim": lambda self: self._array.ndim, "ndimension": lambda self: self._array.ndim,
+    **dict.fromkeys(("dim", "ndimension"), lambda self: self._array.ndim),
     "element_size": lambda self: self._array.dtype.itemsize,
-    **dict.fromkeys(("data_ptr", "const_data_ptr"), lambda self: address(self.memory()) if self._array.size else 0),
+    "data_ptr": lambda self: address(self.memory()) if self._array.size else 0,
+    "const_data_ptr": lambda self: self.data_ptr(),
     "itemsize": property(lambda self: self._array.dtype.itemsize),
     "nbytes": property(lambda self: self._array.nbytes),
     "is_floating_point": lambda self: self._array.dtype.kind in "fV",

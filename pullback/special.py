@@ -10,12 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .functional.registry import FUNCTIONS as _FUNCTIONS
+from .functional.registry import under_name as _under_name
 from .functional.special_functions import SPECIAL as _SPECIAL
-
-globals().update(_SPECIAL)
-for _function in _SPECIAL.values():
-    if _function.__module__ != "pullback":  # known only here, and pickled by this name
-        _function.__module__ = __name__
 
 if TYPE_CHECKING:
 
@@ -26,10 +22,12 @@ _SAME_AS_TOP_LEVEL = {
     "exp2": "exp2", "expit": "sigmoid", "expm1": "expm1", "log1p": "log1p", "log_softmax": "log_softmax",
     "logsumexp": "logsumexp", "round": "round", "softmax": "softmax", "sinc": "sinc",
 }  # fmt: skip
-for _name, _top in _SAME_AS_TOP_LEVEL.items():
-    globals()[_name] = _FUNCTIONS[_top]
+_ALL = _SPECIAL | {_name: _FUNCTIONS[_top] for _name, _top in _SAME_AS_TOP_LEVEL.items()}
+for _name, _function in _ALL.items():
+    globals()[_name] = _under_name(_function, f"special_{_name}", _name)  # what torch calls it
+    globals()[_name].__module__ = __name__
 
-__all__ = sorted({*_SPECIAL, *_SAME_AS_TOP_LEVEL})
+__all__ = sorted(_ALL)
 
 # scipy.special's names, where they differ from torch's.
 _FROM_SCIPY = {

@@ -227,9 +227,14 @@ def redirect_functions() -> None:
         _send_round(function)
     listed = [*everything, *_members()]
     names = {torch_name.rpartition(".")[2] for torch_name, _ in listed}
-    for torch_name, function in listed:
-        if isinstance(function, FunctionType) and function.__name__ not in names:
-            function.__name__ = torch_name.rpartition(".")[2]  # programs look at it: a lambda is no answer
+    for torch_name, function in listed:  # programs look at names: a lambda is no answer
+        if (
+            isinstance(function, FunctionType)
+            and torch_name.startswith("torch.Tensor")
+            and function.__name__ not in names
+        ):
+            name = torch_name.rpartition(".")[2]
+            function.__name__ = _OWN_NAMES.get(name, name)
     for torch_name, function in everything:
         name = torch_name.rpartition(".")[2]
         if isinstance(function, FunctionType) and _NEVER.isdisjoint((name, torch_name)):
@@ -292,28 +297,30 @@ def claimed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 # The function that torch names when an operator is used, where it is not the operator itself.
 _NAMED = {
     "__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__matmul__": "matmul",
-    "__pow__": "pow", "__mod__": "remainder", "__neg__": "neg", "__abs__": "abs",
-    "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__radd__": "add", "__rmul__": "mul",
-    "__rtruediv__": "__rdiv__", "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
+    "__mod__": "remainder", "__neg__": "neg", "__abs__": "abs",
+    "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__radd__": "add", "__rmul__": "mul",
+    "__rand__": "bitwise_and", "__ror__": "bitwise_or", "__rxor__": "bitwise_xor",
+    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_",
 }  # fmt: skip
+_OWN_NAMES = {"__pow__": "pow", "__ipow__": "pow_", "__rtruediv__": "__rdiv__"}  # operators that torch calls otherwise
 _REFLECTED = {
     f"__r{name}__": f"__{name}__"
     for name in "add sub mul truediv pow matmul mod floordiv and or xor lshift rshift".split()
-} | {"__rdiv__": "__truediv__"}
+}
 # Operators and other methods of the language that are their own name.
 _OPERATORS = frozenset(
     {
-        "__eq__", "__ne__", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__invert__", "__floordiv__",
-        "__rsub__", "__rtruediv__", "__rdiv__", "__rpow__", "__rmatmul__", "__rand__", "__ror__", "__rxor__",
-        "__rlshift__", "__rrshift__", "__rfloordiv__", "__rmod__", "__ipow__", "__ifloordiv__", "__imod__", "__iand__",
-        "__ior__", "__ixor__", "__ilshift__", "__irshift__", "__pos__",
-        "__getitem__", "__setitem__",
+        "__eq__", "__pow__", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__invert__", "__floordiv__",
+        "__rsub__", "__rtruediv__", "__rpow__", "__rmatmul__", "__rand__", "__ror__", "__rxor__",
+        "__rlshift__", "__rrshift__", "__rfloordiv__", "__rmod__", "__ipow__", "__iand__", "__ior__", "__ixor__",
+        "__ilshift__", "__irshift__", "__pos__", "__getitem__", "__setitem__",
     }
 )  # fmt: skip
 _PROTOCOL = frozenset(
     {
         "__len__", "__contains__", "__bool__", "__index__", "__float__", "__int__",
-        "__complex__", "__repr__", "__format__", "__deepcopy__", "__reduce_ex__",
+        "__complex__", "__repr__", "__format__", "__deepcopy__", "__reduce_ex__", "__reversed__",
     }
 )  # fmt: skip
 _NO_ATTRIBUTES = frozenset({"name"})  # it is not torch's
@@ -328,6 +335,8 @@ def redirect_members(cls: type) -> None:
             setattr(cls, name, _size(member))
         elif isinstance(member, property) and not name.startswith("_") and name not in _NO_ATTRIBUTES:
             setattr(cls, name, _attribute(name, member))
+        elif name == "__rdiv__":
+            setattr(cls, name, vars(cls)["__rtruediv__"])  # one function, as in torch
         elif name in _NAMED or name in _OPERATORS or name in _PROTOCOL:
             setattr(cls, name, _operator(name, member))
     if vars(cls).get("__repr__") is not None:
@@ -349,21 +358,21 @@ def _asks(takers: list[Any]) -> bool:
 def _operator(name: str, does: Callable[..., Any]) -> Callable[..., Any]:
     forward = _REFLECTED.get(name)
 
-    def operator(self: Any, *args: Any) -> Any:
-        takers = takers_among((self, *args)) if settings.subclasses else []
+    def operator(self: Any, *args: Any, **kwargs: Any) -> Any:
+        takers = takers_among((self, *args, *kwargs.values())) if settings.subclasses else []
         if not _asks(takers):
-            return _done(_NAMED.get(name, name).strip("_"), does, (self, *args), {})
-        if forward is not None and isinstance(args[0], Tensor):
+            return _done(_NAMED.get(name, name).strip("_"), does, (self, *args), kwargs)
+        if forward is not None and args and isinstance(args[0], Tensor) and type(args[0]) is not type(self):
             # `tensor - subclass`: Python asks the subclass first, torch names the operator that was written.
             function, operands = _function_of(forward), (args[0], self)
         else:
             function, operands = _function_of(name), (self, *args)
-        result = ask(function, takers, operands, {})
+        result = ask(function, takers, operands, kwargs)
         if result is NotImplemented and (len(args) != 1 or name == "__getitem__" or name in _PROTOCOL):
             raise refuse(function, takers)
         return result
 
-    operator.__name__ = operator.__qualname__ = name
+    operator.__name__ = operator.__qualname__ = _OWN_NAMES.get(name, name)
     operator.__doc__ = does.__doc__
     return operator
 

@@ -301,11 +301,6 @@ def reverse_divide(x: Tensor, number: Any) -> Tensor:
     return _multiply(apply(ops.reciprocal, (float_operand(x),)), other)
 
 
-def divided_into(x: Tensor, number: Any) -> Tensor:
-    """`number / x` under the name that torch hands over: a function of its own, so that programs can tell."""
-    return reverse_divide(x, number)
-
-
 def power_of(x: Tensor, exponent: Any) -> Tensor:
     """`x ** exponent`. What is neither tensor nor number is asked whether it knows how to be an exponent."""
     answer = by_numpy(np.power, x, exponent)
@@ -334,7 +329,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "__rmul__": _multiply,
     "__truediv__": _divide,
     "__rtruediv__": reverse_divide,
-    "__rdiv__": divided_into,
+    "__rdiv__": reverse_divide,
     "__pow__": power_of,
     "__rpow__": reverse_power,
     "__neg__": neg,

@@ -16,18 +16,23 @@ from ..nn.functional.embedding import shorten_rows as _shorten_rows
 from ..nn.functional.grids import GRID_SAMPLE_INTERPOLATION_MODES, GRID_SAMPLE_PADDING_MODES
 from ..tensor import Tensor
 from .refusals import naming_arguments
-from .registry import FUNCTIONS, METHODS, with_out
+from .registry import FUNCTIONS, METHODS, under_name, with_out
 
 # The same function under both names.
 _SHARED = (
-    "adaptive_avg_pool1d", "avg_pool1d", "bilinear", "celu", "celu_", "channel_shuffle", "conv1d", "conv2d", "conv3d",
+    "adaptive_avg_pool1d", "avg_pool1d", "bilinear", "celu_", "channel_shuffle", "conv1d", "conv2d", "conv3d",
     "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "hardshrink",
-    "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "native_channel_shuffle", "pairwise_distance",
-    "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rms_norm", "rrelu", "rrelu_", "selu", "selu_",
-    "threshold_",
+    "native_channel_shuffle", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_",
+    "rrelu_", "selu_", "threshold_",
+)  # fmt: skip
+# These do the same, and are handed to a `__torch_function__` in two ways.
+_ALIKE = (
+    "celu", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "rms_norm", "rrelu", "selu",
 )  # fmt: skip
 for _name in _SHARED:
     FUNCTIONS[_name] = getattr(F, _name)
+for _name in _ALIKE:
+    FUNCTIONS[_name] = under_name(getattr(F, _name), _name)
 for _name in ("hardshrink", "prelu"):
     METHODS[_name] = getattr(F, _name)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
+from types import CellType, FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -40,9 +41,34 @@ class Table(dict[str, Any]):
             raise KeyError(f"{name} is not in functional.{self.homes[name]}: run python -m pullback.functional.late")
         return dict.__getitem__(self, name)
 
+
+class Functions(Table):
+    """Functions of the package, each under its own name."""
+
+    def __setitem__(self, name: str, function: Any) -> None:
+        """Announce a function; one that has another name already becomes an object of its own under this one."""
+        same = type(function) is not FunctionType or function.__name__ == name
+        super().__setitem__(name, function if same else under_name(function, name))
+
     def find(self, name: str) -> Callable[..., Any] | None:
         """The function of this name, None if there is none."""
         return self[name] if name in self or name in self.homes else None
+
+
+def under_name(function: FunctionType, name: str, place: str = "") -> FunctionType:
+    """The same function as another object, with another name: who implements `__torch_function__` tells aliases apart.
+
+    It is pickled as the name `place` of its module.
+    """
+    own = CellType()
+    closure = tuple(own if cell.cell_contents is function else cell for cell in function.__closure__ or ())
+    twin = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, closure)
+    own.cell_contents = twin  # it calls itself again once a foreign object has been found among its arguments
+    twin.__kwdefaults__, twin.__doc__ = function.__kwdefaults__, function.__doc__
+    twin.__annotations__ = function.__annotations__
+    twin.__module__, twin.__qualname__ = function.__module__, place or name
+    twin.__dict__.update(function.__dict__)
+    return twin
 
 
 def load(module: str) -> None:
@@ -54,7 +80,7 @@ def load(module: str) -> None:
 
 on_load: list[Callable[[], None]] = []  # called after a family was imported late
 
-FUNCTIONS = Table(names.FUNCTIONS)  # torch.name
+FUNCTIONS = Functions(names.FUNCTIONS)  # torch.name
 METHODS = Table(names.METHODS)  # Tensor.name
 IN_PLACE = Table(names.IN_PLACE)  # Tensor.name_, given as the out-of-place function
 

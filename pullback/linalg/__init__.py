@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ..autograd.autocast import run_in_float32
-from ..functional.registry import FUNCTIONS
+from ..functional.registry import FUNCTIONS, under_name
 from ..on_demand import names_on_demand
 from .checks import LinAlgError
 from .eigenvalues import eig, eigh, eigvals, eigvalsh, matrix_rank, matrix_sqrth, pinv, polar, qr, svd, svdvals
@@ -53,6 +53,8 @@ run_in_float32(
     matrix_rank pinv qr solve solve_ex svd svdvals tensorinv tensorsolve""".split(),
 )
 
-matmul = FUNCTIONS["matmul"]  # the same function
+matmul = under_name(FUNCTIONS["matmul"], "matmul")
+for _name in __all__[1:]:
+    globals()[_name].__name__ = f"linalg_{_name}"  # what torch calls them
 
 __getattr__ = names_on_demand(__name__)

@@ -13,12 +13,13 @@ from typing import Any
 # Written in Python in torch. The rest of a form: the arguments given by position and those given by name, where they
 # are not simply those without and those with a default.
 _FUNCTIONAL: dict[str, str] = dict.fromkeys(
-    "atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist chain_matmul lu meshgrid "
-    "stft unique unique_consecutive".split(), ""
+    "atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist chain_matmul lobpcg lu pca_lowrank "
+    "stft svd_lowrank unique unique_consecutive".split(), ""
 ) | {
     "einsum": "*",
+    "meshgrid": "..., indexing",
     "norm": "input, p dim keepdim out dtype",
-    "split": "input split_size_or_sections, dim",
+    "split": "tensor split_size_or_sections, dim",
     "tensordot": "a b, dims out",
     "unravel_index": "indices, shape",
 }  # fmt: skip
@@ -42,18 +43,23 @@ _NN_INIT = {  # every argument by name
 }  # fmt: skip
 _NN_COMPILED = frozenset("avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear log_sigmoid one_hot "
                          "scaled_dot_product_attention softplus softshrink".split())  # fmt: skip
-# Here one function each, in torch two: the one in `nn.functional` is meant.
-_SHARED = frozenset(
-    "celu max_pool1d max_pool1d_with_indices max_pool2d max_pool3d rms_norm rrelu selu threshold".split()
-)
-_OTHER_NAMES = {"logsigmoid": "log_sigmoid", "threshold": "_threshold"}
+_METHODS = dict.fromkeys("istft stft unique unique_consecutive".split(), "") | {
+    "lu": "A, pivot get_infos",
+    "backward": "self, gradient retain_graph create_graph inputs",
+    "norm": "input, p dim keepdim dtype",
+    "register_hook": "self hook,",
+    "register_post_accumulate_grad_hook": "self hook,",
+    "split": "input split_size, dim",
+}
 
 
 def _form_of(torch_name: str) -> str | None:
     """The entry for a function in the tables above; None if it arrives as it was called."""
     module, _, name = torch_name.rpartition(".")
-    if module == "torch.nn.functional" or module == "torch" and name in _SHARED:
+    if module == "torch.nn.functional":
         return _NN_FUNCTIONAL.get(name)
+    if module == "torch.Tensor":
+        return _METHODS.get(name)
     if module == "torch.nn.init":
         return _NN_INIT[name]
     return _FUNCTIONAL.get(name) if module == "torch" else None
@@ -75,6 +81,9 @@ def passing(torch_name: str, function: Callable[..., Any]) -> Callable[[Any, Any
         return lambda args, kwargs: (
             (args[0], *args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else args, kwargs
         )  # fmt: skip
+    if form.startswith("..."):  # any number of tensors
+        left_out = dict.fromkeys(form.partition(",")[2].split())
+        return lambda args, kwargs: (args, left_out | kwargs)
     names: list[str] = []
     defaults: dict[str, Any] = {}
 
@@ -87,9 +96,7 @@ def passing(torch_name: str, function: Callable[..., Any]) -> Callable[[Any, Any
             defaults.update({each.name: each.default for each in parameters if each.default is not each.empty})
         if form:
             positional, by_name = (part.split() for part in form.split(","))
-            names[: len(positional)] = positional
-            for name in positional:
-                defaults.pop(name, None)
+            names[:] = [*positional, *by_name]
             kept = {name: defaults.get(name) for name in by_name}
             defaults.clear()
             defaults.update(kept)
@@ -119,11 +126,10 @@ def _torch_names() -> dict[Any, str]:
         if isinstance(function, FunctionType):
             module, _, name = torch_name.rpartition(".")
             if module in ("torch.linalg", "torch.special", "torch.fft"):
-                space = module.rpartition(".")[2]
-                names.setdefault(function, f"torch._C._{space}.{space}_{name}")
+                names.setdefault(function, f"torch._C._{module.rpartition('.')[2]}.{function.__name__}")
             elif module == "torch.nn.functional":
                 own = name in _NN_FUNCTIONAL
-                name = _OTHER_NAMES.get(name, name)
+                name = function.__name__
                 if own or name in _NN_COMPILED:
                     names[function] = f"{module}.{name}" if own else f"torch._C._nn.{name}"
                 else:

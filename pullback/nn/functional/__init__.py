@@ -72,6 +72,7 @@ _NAMING = """
 for _name in _NAMING:  # others say by themselves what should have been a tensor
     globals()[_name] = naming_arguments(globals()[_name])
     globals()[_name].__module__ = __name__  # where it is found by its name: pickles ask
+logsigmoid.__name__, threshold.__name__ = "log_sigmoid", "_threshold"  # what torch calls them
 
 __all__ = [
     "GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "Tensor", "adaptive_avg_pool1d",

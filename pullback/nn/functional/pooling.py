@@ -145,6 +145,7 @@ def _with_indices(function: Callable) -> Callable:
 
     pooled.__name__ = pooled.__qualname__ = function.__name__ + "_with_indices"
     pooled.__doc__ = f"(values, indices) of `{function.__name__}`."
+    pooled.__wrapped__ = function  # type: ignore[attr-defined]  # whose arguments it takes
     return pooled
 
 

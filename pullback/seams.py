@@ -13,6 +13,7 @@ PLACES: dict[str, str] = {
     "apply_batched": "arrays.batching_rules",
     "apply_dual": "autograd.forward_mode",
     "apply_special": "autograd.general",
+    "apply_together": "autograd.general",
     "backward_from": "autograd.roots",
     "backward_to_jac": "multi",
     "below_level": "autograd.forward_mode",

@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy import ndarray
 
+from ..kernels.like import brought
 from .fit import fit_array, zeros_array
 from .large_cotangents import run_side_by_side, sum_by_blocks
 from .node import Node
@@ -56,9 +57,9 @@ def filled(node: Node, parts: list[Any], zeros: Any) -> tuple[Any, ...]:
     """The cotangents of several outputs, with zeros for those that got none unless the rule takes None."""
     if node.plan.takes_undefined:
         return tuple(parts)
-    return tuple(
-        [zeros(*metadata) if part is None else part for part, metadata in zip(parts, node.outputs, strict=True)]
-    )
+    home = next((part for part in parts if part is not None), None)
+    given = zip(parts, node.outputs, strict=True)
+    return tuple([brought(zeros(*metadata), home) if part is None else part for part, metadata in given])
 
 
 def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -> list[Any]:

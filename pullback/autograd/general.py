@@ -7,12 +7,14 @@ that the plain form can stay a straight line.
 from __future__ import annotations
 
 import math
+from operator import is_
 from typing import Any
 
 from numpy import ndarray
 
 from .. import seams
 from ..arrays.batched import Batched, params_level
+from ..kernels.like import brought, is_elsewhere
 from ..quiet import quiet
 from ..tensor import Tensor
 from . import tape, views
@@ -122,7 +124,12 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
         results = seams.run_by_modes(op, inputs, params, mode)
     else:
         arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
-        out = _run(seams.apply_batched, op, arrays, params) if batch else _run(op.forward, *arrays, **(params or {}))
+        try:
+            out = (
+                _run(seams.apply_batched, op, arrays, params) if batch else _run(op.forward, *arrays, **(params or {}))
+            )
+        except TypeError as error:
+            return apply_together(op, inputs, params, error)
         results = tuple(tape.wrap(part) for part in (out if several else (out,)))
     for number, result in enumerate(results):
         if op.view:
@@ -137,6 +144,30 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
     if mode.anomaly is not None:
         seams.check_forward(op.name, inputs, results, mode.anomaly)
     return results if several else results[0]
+
+
+def apply_together(op: Op, inputs: tuple[Any, ...], params: dict[str, Any] | None, error: TypeError) -> Any:
+    """Run an operation again with the operands of NumPy's copied to where the others are: indices, masks, constants.
+
+    Libraries do not mix arrays. If all are of one library, the error that was met was about something else.
+    """
+    given = (*[value._array if isinstance(value, Tensor) else value for value in inputs], *(params or {}).values())
+    home = next(filter(is_elsewhere, given), None)
+    arrays = None if home is None else brought(given, home)
+    if arrays is None or all(map(is_, arrays, given)):
+        raise error
+    moved = []
+    for value, array, before in zip(inputs, arrays, given):
+        if array is not before and isinstance(value, Tensor):
+            if value.requires_grad:
+                raise RuntimeError(
+                    "Expected all tensors to be on the same device, but found at least two: this operation has an operand of "
+                    f"{type(home).__module__.partition('.')[0]}'s, and one of NumPy's that requires grad, of shape "
+                    f"{value.shape}. Make both of them of arrays of one library."
+                ) from error
+            array = tape.wrap(array)
+        moved.append(value if array is before else array)
+    return tape.apply(op, tuple(moved), dict(zip(params, arrays[len(moved) :])) if params else params)
 
 
 def _record(op: Op, inputs: tuple, params: dict | None, mask: int, results: tuple, packed: dict, mode: Mode) -> None:

@@ -46,6 +46,8 @@ def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Any:
             out = op.swift(arrays0)
     except (RuntimeWarning, FloatingPointError):
         out = quiet(op.forward)(arrays0, **params or {})
+    except TypeError as error:
+        return seams.apply_together(op, (x,), params, error)
     tensor = new_object(Tensor)
     tensor._array = out
     tensor._requires_grad = False
@@ -120,6 +122,8 @@ def binary(op: Op, otherwise: Callable[..., Any] | None = None, itself: Op | Non
                     out = chosen.swift(arrays0, arrays1)
             except (RuntimeWarning, FloatingPointError):
                 out = quiet(chosen.forward)(arrays0, arrays1)
+            except TypeError as error:
+                return seams.apply_together(chosen, (a, b), None, error)
             tensor = new_object(Tensor)
             tensor._array = out
             tensor._requires_grad = False

@@ -53,6 +53,8 @@ def apply(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None = None)
             out = op.swift(*arrays)
     except (RuntimeWarning, FloatingPointError):  # somebody made errors of warnings; torch would not have warned
         out = quiet(op.forward)(*arrays, **(params or {}))
+    except TypeError as error:  # perhaps an operand is another library's, and one NumPy's
+        return seams.apply_together(op, inputs, params, error)
     result = wrap(out)
     if mask and mode.grad:
         kind = out.dtype

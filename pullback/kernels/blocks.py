@@ -8,10 +8,12 @@ arrays, must not write into them, and may divide by zero or overflow freely: war
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from pullback.kernels.like import is_elsewhere, together
 from pullback.kernels.order import in_common_order
 from pullback.kernels.threads import parallel_tasks
 from pullback.quiet import quiet
@@ -53,7 +55,7 @@ def by_region(
     is nan goes to the first function. When one region holds everything, nothing is gathered or scattered.
     """
     arrays = arrays or (key,)
-    region = np.zeros(key.shape, np.int8)
+    region = np.zeros_like(key, np.int8)
     for edge in edges:
         region += key >= edge
     result = np.empty_like(arrays[0])
@@ -90,8 +92,11 @@ def run(
 
     Cores compute in float64; those that are accurate enough in float32 (``single=True``) stay there for float32
     and the 16-bit formats. A function of Python floats given as ``scalar`` serves a handful of elements. A call on
-    NumPy scalars answers with a NumPy scalar.
+    NumPy scalars answers with a NumPy scalar. Arrays of another library are computed there, all at once.
     """
+    for operand in operands:
+        if type(operand) is not np.ndarray and is_elsewhere(operand):
+            return _run(core, list(together(*operands)), single, None, sys.maxsize)
     arrays = [np.asarray(operand) for operand in operands]
     for array in arrays:
         if not array.flags.c_contiguous and array.ndim > 1:

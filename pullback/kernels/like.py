@@ -6,6 +6,7 @@ has instead, so that operations which need fresh memory run where their operands
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -16,23 +17,58 @@ from .order import empty_like
 NUMPYS = (ndarray, generic)  # what operations of NumPy give: arrays, and its numbers for those without dims
 
 
+class _Elsewhere(dict[type, bool]):
+    """Whether the memory of arrays of a type is another library's, looked up sooner than asked."""
+
+    def __missing__(self, kind: type) -> bool:
+        ours = issubclass(kind, NUMPYS) or hasattr(kind, "_pullback_apply")  # tensors and batches have both methods too
+        found = self[kind] = not ours and hasattr(kind, "__dlpack__")
+        return found
+
+
+_elsewhere = _Elsewhere()
+
+
 def is_elsewhere(x: Any) -> bool:
     """Whether the memory of an array is another library's: that can be handed over, as the Array API standard asks."""
-    return hasattr(x, "__dlpack__") and not isinstance(x, ndarray)
+    return _elsewhere[type(x)]
 
 
-def zeros(shape: tuple[int, ...], like: Any) -> Any:
-    """An array of zeros of this shape, of the dtype and library of another."""
-    if isinstance(like, NUMPYS):
-        return np.zeros(shape, like.dtype)
-    return np.zeros_like(like, shape=shape)
+def together(*values: Any) -> tuple[Any, ...]:
+    """Values, of which those of NumPy's are copied to where the first is that is another library's, if there is one."""
+    home = next(filter(is_elsewhere, values), None)
+    return values if home is None else tuple([brought(value, home) for value in values])
 
 
-def empty(shape: tuple[int, ...], like: Any) -> Any:
+def brought(value: Any, home: Any) -> Any:
+    """An array of NumPy's, or the arrays in a tuple, copied to where `home` is; anything else as it is."""
+    if not _elsewhere[type(home)]:
+        return value
+    if type(value) is ndarray:
+        return np.asarray(value, like=home)
+    if type(value) is tuple:
+        found = tuple([brought(entry, home) for entry in value])
+        return value if all(map(is_, found, value)) else found
+    return value
+
+
+def zeros(shape: tuple[int, ...], like: Any, dtype: Any = None) -> Any:
+    """An array of zeros of this shape, of the dtype (or another) and library of an array."""
+    dtype = like.dtype if dtype is None else dtype
+    return np.zeros(shape, dtype, like=like) if _elsewhere[type(like)] else np.zeros(shape, dtype)
+
+
+def empty(shape: tuple[int, ...], like: Any, dtype: Any = None) -> Any:
     """The same without setting the elements."""
-    if isinstance(like, NUMPYS):
-        return np.empty(shape, like.dtype)
-    return np.empty_like(like, shape=shape)
+    dtype = like.dtype if dtype is None else dtype
+    return np.empty(shape, dtype, like=like) if _elsewhere[type(like)] else np.empty(shape, dtype)
+
+
+def full(shape: tuple[int, ...], value: Any, like: Any, dtype: Any = None) -> Any:
+    """The same with one value everywhere."""
+    out = empty(shape, like, dtype)
+    out.fill(value)
+    return out
 
 
 def copy(x: Any, order: Any = "K") -> Any:
@@ -51,3 +87,17 @@ def largest(x: Any, axis: Any) -> Any:
     if isinstance(x, NUMPYS):
         return np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     return np.max(x, axis, keepdims=True)
+
+
+def running(ufunc: Any, x: Any, axis: int) -> Any:
+    """`ufunc.accumulate` along an axis, for an associative function of two: libraries other than NumPy have that for few.
+
+    There the parts that are combined double in length with each step.
+    """
+    if ufunc in (np.add, np.multiply) or isinstance(x, NUMPYS):
+        return ufunc.accumulate(x, axis=axis)
+    lead, step = (slice(None),) * axis, 1
+    while step < x.shape[axis]:
+        start, before, after = ((*lead, part) for part in (slice(step), slice(-step), slice(step, None)))
+        x, step = np.concatenate([x[start], ufunc(x[before], x[after])], axis), 2 * step
+    return x

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import blas
+from .like import brought, copy
 from .thresholds import FEW_RIGHT_SIDES, MATRICES_TOGETHER, PERMUTATIONS_BY_PYTHON, TRIANGLE_IN_ONE_CALL
 
 
@@ -319,13 +320,13 @@ _PADE = (
 def matrix_exp(x: Any) -> Any:
     """exp by scaling and squaring, with the [13/13] Pade approximation in between."""
     if x.shape[-1] == 0 or x.size == 0:
-        return np.array(x)
+        return copy(x)
     norms = np.abs(x).sum(axis=-2).max(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         squarings = np.maximum(np.ceil(np.log2(norms / 5.37)), 0)
     squarings = np.where(np.isfinite(squarings), squarings, 0).astype(int)
     a = x * np.exp2(-squarings).astype(x.real.dtype)[..., None, None]
-    identity = np.eye(x.shape[-1], dtype=x.dtype)
+    identity = brought(np.eye(x.shape[-1], dtype=x.dtype), x)
     # Divided by the first of them, the coefficients fit into float32.
     c = [value / _PADE[0] for value in _PADE]
     a2 = a @ a

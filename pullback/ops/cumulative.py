@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, conjugate, linear, op
+from ..kernels.like import NUMPYS, empty, full, is_elsewhere, running, zeros
 from ..kernels.thresholds import WIDE_RUNNING_TOTALS
 from .layouts import ALL_ALONG, along
 from .pairs import complex_logaddexp
@@ -30,6 +31,10 @@ _WIDER = {("f", 2): np.float32, ("V", 2): np.float32, ("f", 4): np.float64, ("c"
 def _accumulate(ufunc: Any, x: Any, axis: int, reverse: bool = False) -> Any:
     """`ufunc.accumulate` with torch's running totals; from the end if `reverse`."""
     x, wider = in_order(x), _WIDER.get((x.dtype.kind, x.dtype.itemsize))
+    if not isinstance(x, NUMPYS):
+        source = np.flip(x, axis) if reverse else x
+        found = running(ufunc, source if wider is None else source.astype(wider), axis).astype(x.dtype, copy=False)
+        return np.flip(found, axis) if reverse else found
     if not reverse and (wider is None or x.size <= WIDE_RUNNING_TOTALS):
         return ufunc.accumulate(x if wider is None else x.astype(wider), axis).astype(x.dtype, copy=False)
     out = np.empty(x.shape, x.dtype)
@@ -61,7 +66,7 @@ cumsum: Op = linear(
 
 def _recurrence(a: Any, b: Any, axis: int, reverse: bool) -> Any:
     a, b = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
-    out = np.empty(b.shape, np.result_type(a, b))
+    out = empty(b.shape, b, np.result_type(a, b))
     length = b.shape[0]
     order = range(length - 1, -1, -1) if reverse else range(length)
     previous: Any = 0
@@ -77,7 +82,7 @@ def _shifted(x: Any, axis: int, reverse: bool) -> Any:
 
 
 def _shift(x: Any, axis: int, reverse: bool) -> Any:
-    out = np.zeros(x.shape, x.dtype)
+    out = zeros(x.shape, x)
     head, tail = _slices(axis)
     if reverse:
         out[head] = x[tail]
@@ -107,7 +112,7 @@ recurrence: Op = op("CumprodBackward0", _recurrence, inputs=("a", "b"), joint=_r
 
 def _products_before(x: Any, axis: int, reverse: bool) -> Any:
     """For each element, the product of those that come before it in the scan."""
-    out = np.ones(x.shape, x.dtype)
+    out = full(x.shape, 1, x)
     head, tail = _slices(axis)
     if reverse:
         out[head] = np.flip(np.multiply.accumulate(np.flip(x[tail], axis), axis=axis), axis)
@@ -130,7 +135,7 @@ products_before: Op = op(
 def has_zeros(x: Any) -> bool:
     """Whether an array, or the array inside a tensor, has zeros; unknown array types count as if they had."""
     array = getattr(x, "_array", x)
-    return not isinstance(array, (np.ndarray, np.generic)) or not np.all(array)
+    return not (isinstance(array, NUMPYS) or is_elsewhere(array)) or not np.all(array)
 
 
 def _cumprod_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:

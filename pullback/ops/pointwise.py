@@ -15,7 +15,7 @@ from ..autograd.op import Op, _rule_names, conjugate, elementwise, fused, linear
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, kind_of, number_in
 from ..kernels import rectifier
-from ..kernels.like import copy
+from ..kernels.like import brought, copy, empty
 from ..kernels.order import converted, ordered
 from ..kernels.thresholds import MASKED_BY_BITS, MAYBE_BLOCKED, RECTIFIED_BY_BITS, SQUARED_BY_UFUNC
 from ..quiet import restore, silence, warning_settings
@@ -235,7 +235,7 @@ power: Op = op(
 )
 power_of_scalar: Op = op(
     "PowBackward2",
-    lambda x, base: in_order(_power(np.asarray(base, dtype=x.dtype), x)),
+    lambda x, base: in_order(_power(brought(np.asarray(base, dtype=x.dtype), x), x)),
     kind="elementwise_pull",
     x=lambda g, out, x, base: g * conjugate(_power_base_partial(out, x, base)),
     aten="pow.Scalar",
@@ -495,7 +495,8 @@ angle: Op = op("AngleBackward0", _angle, kind="real_pull", x=_angle_pullback)
 
 
 def _complex(a: Any, b: Any) -> Any:
-    out = np.empty(np.broadcast_shapes(a.shape, b.shape), np.complex128 if a.dtype.itemsize == 8 else np.complex64)
+    kind = np.complex128 if a.dtype.itemsize == 8 else np.complex64
+    out = empty(np.broadcast_shapes(a.shape, b.shape), a, kind)
     out.real, out.imag = a, b
     return out
 

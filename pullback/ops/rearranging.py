@@ -43,7 +43,7 @@ def _stack(*arrays: Any, axis: int) -> Any:
     first = arrays[0]
     if axis < 2 and first.ndim == 4 and not first.flags.c_contiguous and all(map(has_channels_last, arrays)):
         return in_dims(np.stack(arrays, axis), (0, 3, 4, 1, 2) if axis else (0, 1, 3, 4, 2))
-    if not axis:
+    if not axis and type(first) is np.ndarray:
         return np.array(arrays, first.dtype)
     out = empty((*first.shape[:axis], len(arrays), *first.shape[axis:]), first)
     lead: tuple[Any, ...] = (slice(None),) * axis

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op, fused, linear, op
+from ..kernels.like import NUMPYS, brought, full, running
 from ..kernels.order import dense_order, inverse
 from ..kernels.thresholds import LONG_ROW, REMEMBERED_PLACES, SORTED_PARTLY, TIES_BY_PYTHON
 from .counting import sortable
@@ -236,10 +237,10 @@ def _mode(x: Any, axis: int, keepdims: Any) -> tuple:
     order = np.moveaxis(order_of(x, axis, False), axis, -1)
     values = np.take_along_axis(np.moveaxis(x, axis, -1), order, -1)
     length = values.shape[-1]
-    new = np.ones(values.shape, bool)
+    new = full(values.shape, True, values, np.bool_)
     new[..., 1:] = values[..., 1:] != values[..., :-1]
-    position = np.arange(length)
-    start = np.maximum.accumulate(np.where(new, position, 0), axis=-1)
+    position = brought(np.arange(length), values)
+    start = running(np.maximum, np.where(new, position, 0), values.ndim - 1)
     count = position - start + 1
     best = np.argmax(count, axis=-1, keepdims=True)  # the end of the first of the longest runs
     index = np.moveaxis(np.take_along_axis(order, best, -1), -1, axis)
@@ -270,28 +271,24 @@ min_index: Op = _selection(
 )
 
 
-def _running(x: Any, axis: int, accumulate: Any) -> tuple:
+def _running(x: Any, axis: int, ufunc: Any) -> tuple:
     """Running extrema and, for each, the index of the latest element that equals it."""
     x = in_order(x)
-    values = accumulate(x, axis=axis)
+    values = running(ufunc, x, axis)
     reached = values == x
     if x.dtype.kind in "fV":
         reached |= np.isnan(values) & np.isnan(x)
-    if axis == x.ndim - 1 and x.size > REMEMBERED_PLACES:
+    if axis == x.ndim - 1 and x.size > REMEMBERED_PLACES and isinstance(x, NUMPYS):
         # The first of each row is reached, and each is repeated until the next is.
         found = np.flatnonzero(reached)
         places = np.repeat(found, np.diff(found, append=x.size)).reshape(x.shape)
         return values, places - np.arange(0, x.size, x.shape[axis]).reshape(*x.shape[:-1], 1)
-    places = np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
-    return values, np.maximum.accumulate(np.where(reached, places, 0), axis=axis)
+    places = brought(np.arange(x.shape[axis]), x).reshape((-1,) + (1,) * (x.ndim - axis - 1))
+    return values, running(np.maximum, np.where(reached, places, 0), axis)
 
 
-cummax: Op = _selection(
-    "CummaxBackward0", lambda x, axis, keepdims: _running(x, axis, np.maximum.accumulate), distinct=False
-)
-cummin: Op = _selection(
-    "CumminBackward0", lambda x, axis, keepdims: _running(x, axis, np.minimum.accumulate), distinct=False
-)
+cummax: Op = _selection("CummaxBackward0", lambda x, axis, keepdims: _running(x, axis, np.maximum), distinct=False)
+cummin: Op = _selection("CumminBackward0", lambda x, axis, keepdims: _running(x, axis, np.minimum), distinct=False)
 
 
 # --- distinct elements: (elements, where each element of the input is among them, how often each occurs) ---

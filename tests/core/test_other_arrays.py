@@ -1,8 +1,7 @@
 """The seam for another array library: tensors around arrays that are not NumPy's.
 
-`Elsewhere` behaves as CuPy's arrays do: it takes part in NumPy's protocols, mixes with numbers and its own kind only, and
-is never turned into an array of NumPy's by accident. Every row of the table of gradients runs on it, forward and
-backward, but for those in `NOT_YET`: kernels that work on NumPy's memory, and functions that CuPy does not have.
+`Elsewhere` behaves as CuPy's arrays do (see `another_library.py`). Every row of the table of gradients runs on it, forward
+and backward, but for those in `NOT_YET`: kernels that work on NumPy's memory, and functions that CuPy does not have.
 """
 
 import numpy as np
@@ -10,110 +9,19 @@ import pytest
 
 import pullback as torch
 from pullback.autograd import tape
+from pullback.autograd.op import op
+from tests.core.another_library import Elsewhere
 from tests.ops.test_gradients import ROWS, inputs
 
 NOT_YET = {
-    "adaptive_avg_pool1d", "amax", "as_strided", "attention", "avg_pool2d", "batch_norm", "bce", "bce logits",
-    "bicubic", "cholesky", "complex", "conv1d", "conv2d", "conv_transpose2d", "cross_entropy", "ctc", "cummax",
-    "cumprod", "cumsum", "det", "digamma", "eigvalsh", "embedding", "erf", "erfc", "erfinv", "fold unfold", "gather",
-    "gelu tanh", "grid_sample", "group_norm", "i0", "index", "index_add", "index_copy", "index_put", "interpolate",
-    "inv", "kl_div", "kthvalue", "label smoothing", "layer_norm", "lgamma", "logcumsumexp", "logit", "lp_pool1d",
-    "masked_fill", "masked_select", "matrix_exp", "max", "max_pool2d", "median", "mvlgamma", "nll",
-    "nn.functional.gelu", "nn.functional.logsigmoid", "nn.functional.mish", "nn.functional.silu",
-    "nn.functional.softplus", "pad", "pinv", "polar", "polygamma", "prod", "prod all", "qr", "quantile", "renorm",
-    "rms_norm", "scalar pow", "scatter prod", "scatter_add", "sinc", "slogdet", "soft_margin",
-    "solve", "sort", "special.bessel_j0", "special.bessel_j1", "special.bessel_y0", "special.bessel_y1",
-    "special.entr", "special.erfcx", "special.i0e", "special.i1", "special.i1e", "special.log_ndtr",
-    "special.modified_bessel_k0", "special.modified_bessel_k1", "special.ndtr", "special.ndtri", "split", "svdvals",
-    "take_along_dim", "topk", "triangular", "tril triu", "unbind", "unfold", "xlog1py", "xlogy",
+    "adaptive_avg_pool1d", "amax", "as_strided", "attention", "avg_pool2d", "batch_norm", "bce logits", "bicubic",
+    "cholesky", "conv1d", "conv2d", "conv_transpose2d", "cross_entropy", "ctc", "cummax", "embedding", "fold unfold",
+    "gather", "gelu tanh", "grid_sample", "group_norm", "index", "index_add", "index_put", "interpolate", "kthvalue",
+    "label smoothing", "layer_norm", "lp_pool1d", "max", "max_pool2d", "median", "nll", "nn.functional.gelu",
+    "nn.functional.mish", "nn.functional.silu", "nn.functional.softplus", "pad", "qr", "quantile", "rms_norm",
+    "scatter prod", "scatter_add", "soft_margin", "sort", "take_along_dim", "topk", "triangular", "tril triu",
+    "unfold",
 }  # fmt: skip
-
-
-class Flags:
-    def __init__(self, flags):
-        self.c_contiguous, self.f_contiguous, self.owndata = flags.c_contiguous, flags.f_contiguous, flags.owndata
-
-
-class Elsewhere(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of another library, of which this side only knows the protocols and some methods."""
-
-    METHODS = {"add": {"reduce", "accumulate", "at"}, "multiply": {"reduce", "accumulate"}}  # of ufuncs
-
-    def __init__(self, array):
-        self.there = array
-
-    def __array__(self, *_, **__):
-        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
-
-    def __dlpack__(self, **_):
-        raise BufferError("nobody in these tests asks for it")
-
-    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
-        if method != "__call__" and method not in self.METHODS.get(ufunc.__name__, ()):
-            return NotImplemented
-        if out is not None:
-            kwargs["out"] = tuple(map(there, out))
-        result = getattr(ufunc, method)(
-            *map(there, inputs), **{k: v if k == "out" else there(v) for k, v in kwargs.items()}
-        )
-        return here(result) if out is None else out[0]
-
-    def __array_function__(self, function, types, args, kwargs):
-        return here(function(*there(args), **there(kwargs)))
-
-    def __getitem__(self, index):
-        return here(self.there[there(index)])
-
-    def __setitem__(self, index, value):
-        self.there[there(index)] = there(value)
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        found = getattr(self.there, name)
-        if not callable(found):
-            return here(found)
-        return lambda *args, **kwargs: here(found(*there(args), **there(kwargs)))
-
-    flags = property(lambda self: Flags(self.there.flags))
-
-    def item(self):
-        return self.there.item()
-
-    def diagonal(self, *args):
-        found = self.there.diagonal(*args)
-        found.flags.writeable = True
-        return Elsewhere(found)
-
-    def __len__(self):
-        return len(self.there)
-
-    def __bool__(self):
-        return bool(self.there)
-
-    def __float__(self):
-        return float(self.there)
-
-    def __int__(self):
-        return int(self.there)
-
-
-def there(value):
-    """Arguments as the other library sees them; it has no use for arrays of NumPy."""
-    if isinstance(value, Elsewhere):
-        return value.there
-    if isinstance(value, np.ndarray):
-        raise TypeError("Unsupported type <class 'numpy.ndarray'>")
-    if isinstance(value, (tuple, list)):
-        return type(value)(map(there, value))
-    return {key: there(entry) for key, entry in value.items()} if isinstance(value, dict) else value
-
-
-def here(value):
-    """Results as they come back: arrays, numbers among them, are of the other library."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        return Elsewhere(np.asarray(value))
-    return type(value)(map(here, value)) if type(value) in (tuple, list) else value
 
 
 def values_and_gradients(call, arrays, ones):
@@ -194,3 +102,43 @@ def test_a_step_of_training():
     for ours, numpys in zip(trained(lambda a: Elsewhere(a.copy())), trained(np.copy), strict=True):
         assert type(ours) is Elsewhere
         np.testing.assert_allclose(ours.there, numpys, rtol=1e-4, atol=1e-5)
+
+
+class TestConstantsOfNumPys:
+    """Operands in NumPy's memory are copied to where the others are; but for those that require grad."""
+
+    X = np.arange(6.0).reshape(2, 3) - 2
+
+    CALLS = {
+        "a constant": lambda x: x * torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64),
+        "a number": lambda x: torch.tensor(2.0, dtype=torch.float64) * x,
+        "a mask": lambda x: torch.where(torch.tensor([True, False, True]), x, 0.0),
+        "a matrix": lambda x: torch.ones(4, 2, dtype=torch.float64) @ x,
+        "joined": lambda x: torch.cat([x, torch.ones(1, 3, dtype=torch.float64)]),
+    }
+
+    @pytest.mark.parametrize("name", CALLS)
+    def test_value_and_gradient(self, name):
+        check(self.CALLS[name], [self.X], 1e-12)
+
+    @pytest.mark.parametrize("name", CALLS)
+    def test_second_derivative(self, name):
+        def doubled(x):
+            (slope,) = torch.autograd.grad((self.CALLS[name](x) ** 3).sum(), x, create_graph=True)
+            return slope
+
+        check(doubled, [self.X], 1e-12)
+
+    def test_what_requires_grad_is_not_copied(self):
+        weight = torch.ones(3, dtype=torch.float64, requires_grad=True)
+        with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+            tape.wrap(Elsewhere(self.X.copy())) * weight
+
+    def test_other_errors_stay_what_they_are(self):
+        with pytest.raises(TypeError, match="Unsupported type"):
+            tape.apply(OF_NUMPYS, (tape.wrap(Elsewhere(self.X.copy())),))
+        with pytest.raises(TypeError):
+            torch.ones(3) + object()
+
+
+OF_NUMPYS = op("OfNumPysBackward0", lambda x: x + np.ones(3), x=None)

@@ -23,8 +23,9 @@ from ..tensor import Tensor, anchor_of
 from . import general, tape, views, writes
 from .fit import fit_tensor
 from .grad_mode import enable_grad
+from .kernel import rule_names
 from .mode import NO_GRAD, RECORD, Mode, current_mode, set_mode
-from .op import Op, _rule_names, conjugate
+from .op import Op, conjugate
 from .recording import value_of
 from .roots import grad
 from .safe_mode import rules_running
@@ -302,7 +303,7 @@ def _by_diagonal_pullback(op: Op, primals: tuple, tangents: list, params: dict, 
             return None
         rule: Any = rules[name]
         term = rule(
-            conjugate_tensor(_shaped(tangent, out)), *_named_values(_rule_names(rule), op, primals, params, (out,))
+            conjugate_tensor(_shaped(tangent, out)), *_named_values(rule_names(rule), op, primals, params, (out,))
         )
         if not isinstance(term, Tensor) or term._array.shape != out._array.shape:
             return None
@@ -377,7 +378,7 @@ def _pulled_back(op: Op, primals: tuple, tangents: list, params: dict, outs: tup
         )
     if op.joint is not None:
         needs = tuple(tangent is not None for tangent in tangents)
-        values = _named_values(_rule_names(op.joint), op, primals, {**params, "needs": needs}, outs)
+        values = _named_values(rule_names(op.joint), op, primals, {**params, "needs": needs}, outs)
         results = list(op.joint(g, *values))
         return results + [None] * (len(primals) - len(results))
     rules = op.rules if outs[0]._array.dtype.kind == "c" else op.real_rules
@@ -387,7 +388,7 @@ def _pulled_back(op: Op, primals: tuple, tangents: list, params: dict, outs: tup
             results.append(None)
             continue
         rule: Any = rules[op.inputs[position]]
-        results.append(rule(g, *_named_values(_rule_names(rule), op, primals, params, outs)))
+        results.append(rule(g, *_named_values(rule_names(rule), op, primals, params, outs)))
     return results
 
 

@@ -1,8 +1,9 @@
-"""`Op`: an operation's forward function, the rules that carry cotangents back through it, and what else is known of it.
+"""`Op`: an operation's formula, the rules that carry cotangents back through it, and what else is known of it.
 
-Three kinds (see docs/add_an_op.md): `elementwise` gives partial derivatives, `linear` gives transposes, `op` gives
-pullbacks. What a rule names is what is saved: an input, `out`, `x_shape` (the shape of input x) or a parameter; a
-name that is none of these fails at import. Calling an Op works on ndarrays, on batched arrays and on Tensors.
+Formula and rules run on any kind of array; a `kernel` beside them is a faster way to the same (kernel.py). Three kinds
+(see docs/add_an_op.md): `elementwise` gives partial derivatives, `linear` gives transposes, `op` gives pullbacks. What a
+rule names is what is saved: an input, `out`, `x_shape` (the shape of input x) or a parameter; a name that is none of these
+fails at import. Calling an Op works on ndarrays, on batched arrays and on Tensors.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from ..dtypes import kind_of
 from ..kernels.order import ordered
 from ..kernels.thresholds import FACTOR_SIDE_BY_SIDE, MAYBE_BLOCKED
 from ..ops.layouts import ELEMENTWISE, Layout
+from ..ops.samples import Samples
+from .kernel import NO_KERNEL, Kernel, chosen_forward, chosen_rule, parameter_names, rule_names
 from .node import Node, node_class
 from .plan import Call, Plan
 
@@ -71,21 +74,23 @@ class Op:
 
     __slots__ = (
         # what its constructor is told
-        "node_name", "forward", "inputs", "rules", "real_rules", "joint", "kind", "partials", "pushforward", "batch", "view",
-        "outputs", "first_only", "variadic", "autocast", "aten", "large", "hidden_inputs", "differentiable_inputs", "rare",
+        "node_name", "formula", "inputs", "rules", "real_rules", "joint", "kernel", "kind", "partials", "pushforward", "batch",
+        "view", "outputs", "first_only", "variadic", "autocast", "aten", "large", "hidden_inputs", "differentiable_inputs",
+        "samples", "rare",
         # what follows from that, for the tape
-        "name", "swift", "arranges", "plain", "divisible", "spreads", "ready", "_plans", "_node_type",
+        "name", "forward", "swift", "arranges", "plain", "divisible", "spreads", "ready", "_plans", "_node_type",
     )  # fmt: skip
 
     def __init__(
         self,
         node_name: str,
-        forward: Callable[..., Any],
+        formula: Callable[..., Any],
         *,
         rules: dict[str, Callable[..., Any] | None],
         inputs: tuple[str, ...] | None = None,
         real_rules: dict[str, Callable[..., Any] | None] | None = None,
         joint: Callable[..., Any] | None = None,
+        kernel: Kernel | None = None,
         kind: str = "op",
         partials: dict[str, Callable[..., Any] | None] | None = None,
         pushforward: Callable[..., Any] | None = None,
@@ -99,6 +104,7 @@ class Op:
         large: str | None = None,
         hidden_inputs: tuple[int, ...] | None = None,
         differentiable_inputs: int | None = None,
+        samples: Samples | None = None,
         **rare: Any,
     ) -> None:
         self.node_name: str = node_name
@@ -112,9 +118,10 @@ class Op:
         self.batch: Layout | None = batch or (ELEMENTWISE if kind in POINTWISE_KINDS and not variadic else None)
         self.autocast: str = autocast  # the dtype of its inputs on the CPU while autocast is on: see `CASTS`
         self.aten: str | None = aten  # "name.overload" below autograd, where it does not follow from the node's name
+        self.samples: Samples | None = samples  # what tests feed it: see `ops/samples.py`
         self.rare: Rare = _rare(node_name, rare) if rare else USUAL
         self._take_rules(inputs, rules, real_rules, joint, partials, pushforward)
-        self._take_forward(forward)
+        self._take_formula(formula, kernel)
         self._choose_inputs(hidden_inputs, differentiable_inputs)
         self._deal_with_large(large)
         self.plain: bool = outputs == 1 and not view and not variadic and len(self.inputs) < 6
@@ -136,14 +143,25 @@ class Op:
         self.partials: dict[str, Callable[..., Any] | None] | None = partials
         self.pushforward: Callable[..., Any] | None = pushforward
 
-    def _take_forward(self, forward: Callable[..., Any]) -> None:
+    def _take_formula(self, formula: Callable[..., Any], kernel: Kernel | None) -> None:
+        self.formula: Callable[..., Any] = formula  # the truth, on any kind of array
+        self.kernel: Kernel | None = kernel  # the same, faster, on NumPy's
+        self._set_forward(formula if kernel is None or kernel.forward is None else self._run_first)
+
+    def _set_forward(self, function: Callable[..., Any]) -> None:
         several = self.kind in ("elementwise", "elementwise_pull") and len(self.inputs) > 1
-        at_liberty = several and not hasattr(forward, "is_ordered")
-        self.forward: Callable[..., Any] = ordered(forward) if at_liberty else forward
+        at_liberty = several and not hasattr(self.formula, "is_ordered")
+        self.forward: Callable[..., Any] = ordered(function) if at_liberty else function  # what runs on arrays
         # of two operands the first alone can make a difference to the order: the tape looks at it, and calls `swift`
         self.arranges: bool = len(self.inputs) == 2 and getattr(self.forward, "deciding", ()) is None
-        bare = getattr(self.forward, "__wrapped__", forward)
-        self.swift: Callable[..., Any] = bare if self.arranges else self.forward
+        self.swift: Callable[..., Any] = (
+            getattr(self.forward, "__wrapped__", function) if self.arranges else self.forward
+        )
+
+    def _run_first(self, *arrays: Any, **params: Any) -> Any:
+        """Stands for `forward` until it is first called: to write the choice takes longer than to make it."""
+        self._set_forward(chosen_forward(self))
+        return self.forward(*arrays, **params)
 
     def _choose_inputs(self, hidden: tuple[int, ...] | None, differentiable: int | None) -> None:
         positions = range(len(self.inputs))
@@ -173,7 +191,7 @@ class Op:
             )
         if self.large not in OF_LARGE:
             raise TypeError(f"large of {self.node_name} is {self.large!r}, not one of {', '.join(map(repr, OF_LARGE))}")
-        bare = getattr(self.forward, "__wrapped__", self.forward)
+        bare = getattr(self.formula, "__wrapped__", self.formula)
         parameters = self.parameters
         known = inputs or parameters or self.rules
         for name in self.rules:
@@ -186,12 +204,15 @@ class Op:
             raise TypeError(
                 f"{self.node_name} takes {takes} inputs: of {', '.join(self.inputs)} not every one is an input or a field"
             )
-        for rule in (*self.rules.values(), self.joint):
-            if rule is not None:
-                self._check_names(rule, parameters)
+        for rule in self._all_rules():
+            self._check_names(rule, parameters)
+        if self.kernel is not None and self.kernel.rules.keys() - self.rules.keys():
+            raise TypeError(
+                f"a kernel of {self.node_name} is of an input without a rule: {', '.join(self.kernel.rules)}"
+            )
 
     def _check_names(self, rule: Callable[..., Any], parameters: tuple[str, ...] | None) -> None:
-        for name in _rule_names(rule):
+        for name in rule_names(rule):
             known = self.save_code(name) is not None or name == "needs" or parameters is None or name in parameters
             if not known:
                 raise TypeError(f"a rule of {self.node_name} asks for {name!r}, which is no input, output or parameter")
@@ -200,8 +221,8 @@ class Op:
 
     @property
     def parameters(self) -> tuple[str, ...] | None:
-        """The parameters of the forward function, inputs among them; None where it takes any."""
-        return _parameter_names(self.forward)
+        """The parameters of the formula, inputs among them; None where it takes any."""
+        return parameter_names(self.formula)
 
     @property
     def node_type(self) -> type[Node]:
@@ -223,8 +244,14 @@ class Op:
 
     def saved_names(self) -> set[str]:
         """Everything the rules ask for by name, and the parameters."""
-        asked = {name for rule in (*self.rules.values(), self.joint) if rule is not None for name in _rule_names(rule)}
+        asked = {name for rule in self._all_rules() for name in rule_names(rule)}
         return asked.union(name for name in self.parameters or () if name not in self.inputs)
+
+    def _all_rules(self) -> list[Callable[..., Any]]:
+        """Its rules, and what may run in their place."""
+        fast = self.kernel or NO_KERNEL
+        rules = (*self.rules.values(), self.joint, *fast.rules.values(), fast.joint)
+        return [rule for rule in rules if rule is not None]
 
     # --- plans ---
 
@@ -233,7 +260,7 @@ class Op:
         key = (mask << 2 | complex_ << 1 | large, count) if self.variadic else mask << 2 | complex_ << 1 | large
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = self._make_plan(mask, count, self.rules if complex_ else self.real_rules, large)
+            plan = self._plans[key] = self._make_plan(mask, count, complex_, large)
         return plan
 
     def plan_for(self, mask: int, count: int, out: Any, large: bool = False) -> Plan | None:
@@ -247,24 +274,31 @@ class Op:
             self.ready[mask] = plan
         return plan
 
-    def _make_plan(self, mask: int, count: int, rules: dict[str, Any], large: bool) -> Plan:
+    def _make_plan(self, mask: int, count: int, complex_: bool, large: bool) -> Plan:
+        rules = self.rules if complex_ else self.real_rules
+        fast = NO_KERNEL if complex_ or self.kernel is None else self.kernel
         needs = tuple([bool(mask >> position & 1) for position in range(count)])
         saves: list[Any] = []
         calls: list[Call] = []
         joint = None
         if self.joint is not None:
-            joint = Call(-1, self.joint, self._sources(self.joint, saves))
+            chosen = chosen_rule(self, self.joint, fast.joint)
+            joint = Call(-1, chosen, self._sources(chosen, saves))
         else:
             for position, name in enumerate(self.inputs[:count]):
                 rule = rules.get(name)
                 if needs[position] and rule is not None:
-                    calls.append(Call(position, rule, self._sources(self.rules[name] or rule, saves)))
+                    chosen = chosen_rule(self, rule, fast.rules.get(name))
+                    named = (
+                        self.rules[name] if chosen is rule else None
+                    )  # a rule of real results may not say what it asks for
+                    calls.append(Call(position, chosen, self._sources(named or chosen, saves)))
         return Plan(self, needs, tuple(saves), tuple(calls), joint, self.rare.keeps_params, large)
 
     def _sources(self, rule: Callable[..., Any], saves: list[Any]) -> tuple[Any, ...]:
         """Where what a rule names comes from: from `saves`, to which it is added, or from the parameter of that name."""
         sources: list[Any] = []
-        for name in _rule_names(rule):
+        for name in rule_names(rule):
             code = self.save_code(name)
             if code is not None and code not in saves:
                 saves.append(code)
@@ -297,29 +331,11 @@ class Op:
         return f"<op {self.name}>"
 
 
-def _rule_names(rule: Callable) -> tuple[str, ...]:
-    """What a rule asks for besides the cotangent."""
-    names = getattr(rule, "names", None)
-    if names is not None:
-        return names
-    code = rule.__code__
-    return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-
-
 def _rare(node_name: str, given: dict[str, Any]) -> Rare:
     unknown = given.keys() - set(Rare._fields)
     if unknown:
         raise TypeError(f"{node_name} has no field {', '.join(unknown)}")
     return Rare(**given)
-
-
-def _parameter_names(forward: Callable) -> tuple[str, ...] | None:
-    code = getattr(getattr(forward, "__wrapped__", forward), "__code__", None)
-    if code is None:
-        return None
-    if code.co_flags & 0x08:  # **params: anything goes
-        return None
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def conjugate(value: Any) -> Any:

@@ -16,9 +16,10 @@ from ..ops.layouts import Layout
 from ..storage import storage_of
 from ..tensor import Anchor, Tensor, anchor_of
 from .grad_mode import is_view_replay_enabled
+from .kernel import rule_names
 from .mode import Mode, current_mode
 from .node import Node, fill
-from .op import Op, _rule_names, linear
+from .op import Op, linear
 
 
 class View:
@@ -232,7 +233,7 @@ def _replay_transpose(g: Any, steps: tuple) -> Any:
     for op, params, shape in reversed(steps):
         rule = op.rules[op.inputs[0]]
         given = {"x_shape": shape, **(params or {})}
-        g = rule(g, *[given[name] for name in _rule_names(rule)])
+        g = rule(g, *[given[name] for name in rule_names(rule)])
     return g
 
 

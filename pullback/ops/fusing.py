@@ -158,6 +158,22 @@ def in_single(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return wide
 
 
+def pulled_in_single(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of a rule for all inputs, which computes half precision in float32; the tape casts parameters' gradients."""
+
+    def wide(g: Any, x: Any, *others: Any) -> Any:
+        kind = x.dtype
+        if not is_half(kind):
+            return rule(g, x, *others)
+        others = tuple([tuple(map(widened, value)) if isinstance(value, tuple) else widened(value) for value in others])
+        first, *rest = rule(widened(np.asarray(g)), widened(x), *others)
+        return (None if first is None else narrowed(first, kind), *rest)
+
+    code = rule.__code__
+    wide.names = code.co_varnames[1 : code.co_argcount]  # type: ignore[attr-defined]  # what it asks for (see `Op`)
+    return wide
+
+
 def narrowed(value: Any, dtype: Any) -> Any:
     """float32 results in the half precision type they stand for; everything else as it is."""
     return value.astype(dtype) if value is not None and value.dtype == np.float32 else value

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, _rule_names, conjugate, elementwise, fused, linear, op, passed_on
+from ..autograd.kernel import rule_names
+from ..autograd.op import Op, conjugate, elementwise, fused, linear, op, passed_on
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, kind_of, number_in
 from ..kernels import rectifier
@@ -392,7 +393,7 @@ def straight(node_name: str, pullback: Any, aten: str | None = None, **others: A
     Its slope is the same around each x, so second derivatives are zero; but they are there, as in torch. `others` are
     the rules for what follows x and can have a gradient itself.
     """
-    names = _rule_names(pullback)
+    names = rule_names(pullback)
     arrays, params = names[: 1 + len(others)], names[1 + len(others) :]
 
     def again(h: Any, *values: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy import empty, generic, ndarray
 
 from ..arrays.mostly_zeros import Picked
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, linear, op
 from ..constants import FLOAT32, FLOAT64, ones
 from ..kernels.like import largest
@@ -20,6 +21,7 @@ from ..kernels.products import total
 from ..kernels.thresholds import EXACT_RUN, FOLDED_REDUCTION, SHARED_SUM, SHORT_REDUCTION
 from .fusing import keep
 from .layouts import ALL_ALONG, Layout, along
+from .samples import rows
 from .shape import _expand, expand, reshape
 from .striding import in_order
 
@@ -181,9 +183,13 @@ def _kernels() -> Any:
     return softmax
 
 
+def _is_large(x: Any) -> bool:
+    return x.size >= FOLDED_REDUCTION or x.dtype.itemsize == 2
+
+
 def _softmax(x: Any, axis: int) -> Any:
     x = in_order(x)
-    if type(x) is ndarray and (x.size >= FOLDED_REDUCTION or x.dtype.itemsize == 2):
+    if _is_large(x):
         return _kernels().softmax(x, axis=axis)
     flat = x.ravel()
     # If the sum of squares is below 80 squared, no exponential overflows or vanishes, and the largest need not be found.
@@ -191,64 +197,82 @@ def _softmax(x: Any, axis: int) -> Any:
     return powers / _sum(powers, (axis,), True)
 
 
-def _softmax_pull(g: Any, out: Any, axis: int) -> Any:
-    if type(g) is ndarray and (g.size >= FOLDED_REDUCTION or g.dtype.itemsize == 2) and g.dtype == out.dtype:
+def _softmax_backward(g: Any, out: Any, axis: int) -> Any:
+    if _is_large(g) and g.dtype == out.dtype:
         return _kernels().softmax_backward(g, out, axis=axis)
     return (g - _sum(g * out, (axis,), True)) * out
 
 
+def _softmax_formula(x: Any, axis: int) -> Any:
+    powers = np.exp(x - largest(x, axis))
+    return powers / np.sum(powers, axis=axis, keepdims=True)
+
+
 softmax_pull: Op = op(
     "SoftmaxBackwardDataBackward0",
-    _softmax_pull,
-    batch=ALL_ALONG,
+    lambda g, out, axis: (g - np.sum(g * out, axis=axis, keepdims=True)) * out,
     g=lambda h, out, axis: softmax_pull(h, out, axis=axis),  # the Jacobian of softmax is symmetric
     out=lambda h, g, out, axis: (
         h * (g - np.sum(g * out, axis=axis, keepdims=True)) - g * np.sum(h * out, axis=axis, keepdims=True)
     ),
+    kernel=kernel(_softmax_backward),
+    batch=ALL_ALONG,
     aten="_softmax_backward_data",
+    samples=rows(2),
 )
 softmax: Op = op(
     "SoftmaxBackward0",
-    _softmax,
+    _softmax_formula,
     x=lambda g, out, axis: softmax_pull(g, out, axis=axis),
+    kernel=kernel(_softmax, x=_softmax_backward),
     batch=along("axis"),
     aten="_softmax",
+    samples=rows(),
 )
 
 
 def _log_softmax(x: Any, axis: int) -> Any:
     x = in_order(x)
-    if type(x) is ndarray and (x.size >= FOLDED_REDUCTION or x.dtype.itemsize == 2):
+    if _is_large(x):
         return _kernels().log_softmax(x, axis=axis)
     shifted = x - largest(x, axis)
     return shifted - np.log(_sum(np.exp(shifted), (axis,), True))
 
 
-def _log_softmax_pull(g: Any, out: Any, axis: int) -> Any:
+def _log_softmax_backward(g: Any, out: Any, axis: int) -> Any:
     if type(g) is Picked:
         if axis == 1 and out.dtype == g.dtype and out.flags.c_contiguous:
             return _kernels().log_softmax_backward_picked(g.values, g.places, out)
         g = g.dense()
-    if type(g) is ndarray and (g.size >= FOLDED_REDUCTION or g.dtype.itemsize == 2) and g.dtype == out.dtype:
+    if _is_large(g) and g.dtype == out.dtype:
         return _kernels().log_softmax_backward(g, out, axis=axis)
     return g - np.exp(out) * _sum(g, (axis,), True)
 
 
+def _log_softmax_formula(x: Any, axis: int) -> Any:
+    shifted = x - largest(x, axis)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+
 log_softmax_pull: Op = op(
     "LogSoftmaxBackwardDataBackward0",
-    _log_softmax_pull,
-    batch=ALL_ALONG,
+    lambda g, out, axis: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True),
     g=lambda h, out, axis: h - np.sum(h * np.exp(out), axis=axis, keepdims=True),
     out=lambda h, g, out, axis: -h * np.exp(out) * np.sum(g, axis=axis, keepdims=True),
+    kernel=kernel(_log_softmax_backward),
+    batch=ALL_ALONG,
     aten="_log_softmax_backward_data",
+    samples=rows(2),
 )
 log_softmax: Op = op(
     "LogSoftmaxBackward0",
-    _log_softmax,
+    _log_softmax_formula,
     x=lambda g, out, axis: log_softmax_pull(g, out, axis=axis),
+    kernel=kernel(_log_softmax, x=_log_softmax_backward),
     batch=along("axis"),
     takes_picked=True,
     aten="_log_softmax",
+    samples=rows(),
 )
 
 # --- extrema ---

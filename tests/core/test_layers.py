@@ -28,6 +28,7 @@ RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names.split
 # The exceptions, all of them.
 UPWARDS = {
     ("ops", "autograd.op"): "the words operations are written in",
+    ("ops", "autograd.kernel"): "and the word for what is faster",
     ("ops", "autograd.fit"): "the transposes of broadcasting",
     ("ops", "arrays.mostly_zeros"): "gradients of tables and of classes picked: the few values that are not zero",
     ("ops.scatter_reduce", "tensor"): "products ask whether their zeros have a history",

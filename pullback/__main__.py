@@ -12,6 +12,7 @@ COMMANDS: dict[str, str] = {
     "run": "run a program that says `import torch`, unchanged, on Pullback",
     "check": "say which torch names a project uses and which of them are supported, without running it",
     "explain": "run such a program and write a page about each of its first backward calls",
+    "as-torch": "let `import torch` mean Pullback in this environment, for plain python and for pip",
     "info": "show versions, optional parts, BLAS, threads, SIMD and devices",
 }
 
@@ -59,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _unknown_command(command)
     from importlib import import_module
 
-    run = import_module(f"pullback.cli.{command}").main
+    run = import_module(f"pullback.cli.{command.replace('-', '_')}").main
     if command in ("run", "explain"):  # what the program prints is its own affair
         return run(rest)
     try:

@@ -116,12 +116,12 @@ def blocks(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any],
 
 def median(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Of all elements of an example: the same along an axis, for plain arrays (gradients at ties differ)."""
-    from ..ops import sorting
+    from ..ops import sorting, statistics
 
     count = math.prod(raw(values[0]).shape[1:])
     if type(values[0]) is not np.ndarray or not count:
         return example_by_example(op, values, flags, params, size)
-    along = sorting.median if op.name == "Median" else sorting.nanmedian
+    along = sorting.median if op is statistics.median_of_all else sorting.nanmedian
     return along.forward(values[0].reshape(size, count), axis=1, keepdims=False)[0]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.layouts import PICKED
 from .batched import Batched, level_of, params_level, raw
 from .batching_rules import apply_batched, example_by_example, is_tensor, lined_up, ndim_of, with_batch_axis
 
@@ -27,7 +28,7 @@ def picked(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any],
     if "shape" in params:
         changed["shape"] = (size, *params["shape"])
         return _run(op, [np.moveaxis(first, 0, axis) if axis else first], changed)
-    if op.name == "Index":
+    if op.batch is PICKED:
         result = _run(op, [first], changed)
         return np.moveaxis(result, axis, 0) if axis else result
     others = []
@@ -66,17 +67,18 @@ def picked_by_batch(op: Any, values: list[Any], flags: list[Any], params: dict[A
     count = max(ndim_of(item, flag) for item, flag in zip(items, own, strict=True))
     lined = tuple(lined_up(item, flag, count) for item, flag in zip(items, own, strict=True))
     by_example = {**params, "index": (np.arange(size).reshape((size,) + (1,) * count), *lined)}
+    is_read = op.batch is PICKED  # and not a write
     ndim = len(params["shape"]) if "shape" in params else ndim_of(values[0], flags[0])
     order = [*places, *(axis for axis in range(ndim) if axis not in places)]
     start = places[0] if places[-1] - places[0] < len(places) else 0  # what arrays apart pick comes first, as in NumPy
-    if op.name == "Index" and not flags[0]:
+    if is_read and not flags[0]:
         return _picked_back(_run(op, [np.transpose(values[0], order)], {"index": lined}), start, count)
     first = with_batch_axis(values[0], flags[0], size)
     if "shape" in params:  # values put back into zeros
         by_example["shape"] = (size, *[params["shape"][axis] for axis in order])
         return _turned_back(_run(op, [_picked_first(first, start, count)], by_example), order)
     first = np.transpose(first, (0, *[axis + 1 for axis in order]))
-    if op.name == "Index":
+    if is_read:
         return _picked_back(_run(op, [first], by_example), start, count)
     full = [with_batch_axis(value, flag, size) for value, flag in zip(values[1:], flags[1:], strict=True)]
     region = count + ndim - len(places)

@@ -166,7 +166,7 @@ def pushforward(
         return _by_itself(op, primals, tangents, params, outs)
     if op.kind == "bilinear":
         return [_shaped(_by_product(op, primals, tangents, params), outs[0])]
-    if op.name in _BIASED and len(op.inputs) == 3:
+    if op.kind == "affine":
         return [_shaped(_by_biased_product(op, primals, tangents, params), outs[0])]
     try:
         if op.kind == "elementwise_pull" and len(outs) == 1 and op.joint is None:
@@ -225,14 +225,8 @@ def _by_partials(op: Op, primals: tuple, tangents: list, params: dict, out: Tens
     return _sum(terms)
 
 
-_CONSTANT_PARTS = {"ConstantPadNd": "value"}  # parameters that only add a constant
-
-
 def _by_itself(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple) -> list:
     """A linear operation maps tangents as it maps values; an input without a tangent counts as zero."""
-    constant = _CONSTANT_PARTS.get(op.name)
-    if constant in params:
-        params = {**params, constant: 0}
     given: list[Any] = []
     for position, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
         if tangent is not None:
@@ -269,9 +263,6 @@ def _by_product(op: Op, primals: tuple, tangents: list, params: dict) -> Any:
             given = (*primals[:position], tangent, *primals[position + 1 :])
             terms.append(tape.apply(op, given, params or None))
     return _sum(terms)
-
-
-_BIASED = ("Addmm", "Baddbmm", "Addmv", "Addbmm", "Addr", "Convolution")
 
 
 def _by_biased_product(op: Op, primals: tuple, tangents: list, params: dict) -> Any:

@@ -9,6 +9,7 @@ fails at import. Calling an Op works on ndarrays, on batched arrays and on Tenso
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,10 @@ from .kernel import NO_KERNEL, Kernel, chosen_forward, chosen_rule, parameter_na
 from .node import Node, node_class
 from .plan import Call, Plan
 
+# How forward mode and vmap treat an operation. On single elements: given by partial derivatives; by pullbacks, for complex
+# numbers, too, or as if these were pairs of real ones. Linear in all inputs together (but for conjugates). Linear in each of
+# two inputs; the same with something added, the input `bias` or the first. Anything else.
+KINDS = ("elementwise", "elementwise_pull", "real_pull", "linear", "real_linear", "bilinear", "affine", "op")
 POINTWISE_KINDS = ("elementwise", "elementwise_pull", "real_pull")
 # What to do with large operands: cut them into blocks, for the forward function alone or for rules as well; give each rule a
 # thread of its own; nothing.
@@ -54,6 +59,7 @@ class Rare(NamedTuple):
     extras_from: int = 1  # the output from which on rules know them as `extras`; those before are not saved
     # what nodes show
     shown_constants: dict[str, Any] = {}  # as saved under torch's name, where it is always the same
+    title: str | None = None  # what users call it, where that is not the node's name (explaining/)
     rebuild: Any = None  # what makes a node those that torch shows, when somebody looks where it leads
     # what rules get and give
     undefined_allowed: bool = False  # None for outputs that nothing was computed from
@@ -61,6 +67,8 @@ class Rare(NamedTuple):
     gives_arrays: bool = True  # rules give plain arrays where they are given some
     engine_rules: dict[str, Callable[..., Any]] = {}  # for the engine alone: the same, but may answer with `Picked`
     takes_picked: bool = False  # the rule knows what to do with a cotangent that is `Picked`
+    multiplies: bool = False  # inside rules under `safe_gradients` the formula runs on arrays in which 0 * inf is 0
+    series: str | None = None  # how power series go through it: a recurrence of func/series.py; None by the chain rule
     # of views
     output_step: Any = None  # with several outputs: (params, number, shape) -> the single view that one is
     step_from_base: Any = None  # of memory: (params, base) -> what the same view of its base takes
@@ -109,7 +117,7 @@ class Op:
     ) -> None:
         self.node_name: str = node_name
         self.name: str = node_name.split("::")[-1].split("Backward")[0]
-        self.kind: str = kind  # 'elementwise', 'linear', 'bilinear' or 'op': how forward mode and vmap treat it
+        self.kind: str = kind  # how forward mode and vmap treat it: see `KINDS`
         self.outputs: int = outputs  # 1, or 0 for "a tuple of outputs"
         self.first_only: bool = first_only  # of several outputs the first alone has a gradient: rules get its cotangent
         self.view: bool = view  # the result shares memory with the first input
@@ -185,12 +193,10 @@ class Op:
 
     def _check(self, inputs: tuple[str, ...] | None) -> None:
         """Refuse what cannot be meant: values of fields, rules of no input, and names that nothing goes by."""
-        if self.autocast not in CASTS:
-            raise TypeError(
-                f"autocast of {self.node_name} is {self.autocast!r}, not one of {', '.join(map(repr, CASTS))}"
-            )
-        if self.large not in OF_LARGE:
-            raise TypeError(f"large of {self.node_name} is {self.large!r}, not one of {', '.join(map(repr, OF_LARGE))}")
+        for field, choices in (("kind", KINDS), ("autocast", CASTS), ("large", OF_LARGE)):
+            value = getattr(self, field)
+            if value not in choices:
+                raise TypeError(f"{field} of {self.node_name} is {value!r}, not one of {', '.join(map(repr, choices))}")
         bare = getattr(self.formula, "__wrapped__", self.formula)
         parameters = self.parameters
         known = inputs or parameters or self.rules
@@ -216,6 +222,13 @@ class Op:
             known = self.save_code(name) is not None or name == "needs" or parameters is None or name in parameters
             if not known:
                 raise TypeError(f"a rule of {self.node_name} asks for {name!r}, which is no input, output or parameter")
+
+    def computing(self, formula: Callable[..., Any]) -> Op:
+        """The same operation, computed by another function."""
+        other = copy(self)
+        other._take_formula(formula, self.kernel and self.kernel._replace(forward=None))
+        other._plans, other.ready = {}, [None] * len(self.ready)
+        return other
 
     # --- what is known of it ---
 

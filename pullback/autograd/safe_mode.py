@@ -1,18 +1,21 @@
 """`safe_gradients`: derivatives in which zero is absolute, so that a branch not taken leaks no NaN.
 
 `where(x > 0, log(x), 0)` sends the cotangent 0 to `log` wherever x <= 0, and 0 * (1/0) is NaN. While this mode is on,
-products inside derivative rules take 0 * inf and 0 * nan for 0 (`ops/absolute_zero.py`). Rules get those products
+products inside derivative rules take 0 * inf and 0 * nan for 0 (`kernels/absolute_zero.py`). Rules get those products
 because they run on tensors then, even in a pass that is not recorded. Values are computed as always.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+from ..kernels.absolute_zero import sum_of_products, with_absolute_zeros
 from ..tensor import Tensor
 from .grad_mode import ModeSwitch, _decorate
 from .mode import ASKED, IN_RULES, Mode, current_mode, set_mode
+from .op import Op
 from .tape import wrap
 
 
@@ -58,6 +61,14 @@ class set_safe_gradients(safe_gradients):
 def is_safe_gradients_enabled() -> bool:
     """Whether `safe_gradients` is on in this context."""
     return current_mode().safe != 0
+
+
+@cache
+def counterpart(op: Op) -> Op:
+    """The operation to run in the place of this one inside rules: itself, unless it multiplies or divides."""
+    if op.rare.multiplies:
+        return op.computing(with_absolute_zeros(op.formula))
+    return op.computing(sum_of_products(op)) if op.kind == "bilinear" else op
 
 
 def call_rules_on_tensors(sweep: Any, node: Any, cotangent: Any) -> list[Any]:

@@ -228,21 +228,13 @@ def outputs_of(node: Node) -> list[tuple[tuple[int, ...], str]]:
 
 
 def title_of(node: Node) -> str:
-    """`mul` for MulBackward0; what the user called, where several operations share a node's name."""
+    """`mul` for MulBackward0; what the user called, where the operation says that it is called otherwise."""
+    if node.op is not None and node.op.rare.title is not None:
+        return str(node.op.rare.title)
     name = node.name().rpartition("::")[2]
-    base = name.partition("Backward")[0] or name
-    if base in ("Addmm", "Mm") and node.op is not None and node.op.inputs[:2] == ("x", "weight"):
-        return "linear"
-    if base == "UnsafeView" and node.op is not None and node.op.inputs[:2] == ("a", "b"):
-        return "matmul"
-    if base in ("NllLoss", "NllLoss2D") and node.plan.joint is not None:
-        return "cross_entropy"
-    base = base.removeprefix("Native").removesuffix("ForCpu")
-    text = "".join(
+    base = (name.partition("Backward")[0] or name).removeprefix("Native")
+    return "".join(
         ("_" if c.isupper() and i and not base[i - 1].isupper() else "") + c.lower() for i, c in enumerate(base)
-    )
-    return {"scaled_dot_product_flash_attention": "attention", "linalg_vector_norm": "norm", "to_copy": "to"}.get(
-        text, text
     )
 
 

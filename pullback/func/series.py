@@ -190,14 +190,9 @@ def _steps(node: Any, inputs: Slots, known: dict, memo: dict) -> Steps:
     if node.op.kind in ("linear", "real_linear") or not outs and not any(v is not None for v in varying):
         return _linear(node, inputs, saved)  # linear in what varies, at least
     values = {code: value for code, value in zip(node.plan.saves, saved, strict=True) if type(code) is int}
-    if len(inputs) == 2 and (node.op.kind == "bilinear" or node.op.node_name == "MulBackward0"):
-        return _product(node, inputs, values)
-    for name, recurrence in (("DivBackward0", _quotient), ("PowBackward0", _power), ("PowBackward1", _power_of_tensor)):
-        if node.op.node_name == name:
-            steps = recurrence(node, inputs, values)
-            if steps is not None:
-                return steps
-    return _by_chain_rule(node, inputs, saved, varying, known, memo)
+    recurrence = "product" if node.op.kind == "bilinear" else node.op.rare.series
+    steps = None if recurrence is None else RECURRENCES[recurrence](node, inputs, values)
+    return steps or _by_chain_rule(node, inputs, saved, varying, known, memo)
 
 
 def _series_of(value: Any, known: dict) -> Any:
@@ -251,8 +246,10 @@ def _fitting(node: Any, value: Any) -> np.ndarray:
     return np.broadcast_to(value, node.shape).astype(node.dtype, copy=False)
 
 
-def _product(node: Any, inputs: Slots, values: dict) -> Steps:
+def _product(node: Any, inputs: Slots, values: dict) -> Steps | None:
     """Polynomials multiplied."""
+    if len(inputs) != 2:
+        return None
     left, right = (_values(inputs[position], values[position]) for position in (0, 1))
     params = node.params or {}
 
@@ -315,6 +312,12 @@ def _power_of_tensor(node: Any, inputs: Slots, values: dict) -> Steps | None:
         return {0: _fitting(node, answer[k])}
 
     return steps
+
+
+# By the field `series` of operations.
+RECURRENCES: dict[str, Callable[[Any, Slots, dict[Any, Any]], Steps | None]] = {
+    "product": _product, "quotient": _quotient, "power": _power, "power_of_tensor": _power_of_tensor,
+}  # fmt: skip
 
 
 # --- the chain rule --------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from ..autograd.cotangents import metadata_of
 from ..autograd.engine import Sweep
 from ..autograd.fit import fit_array
 from ..autograd.saved import arrays_of
+from ..ops.layouts import PERMUTED
 
 Treatment = Callable[["RowSweep", Any, Any], list[Any] | None]
 
@@ -223,5 +224,4 @@ def _transposes(node: Any) -> bool:
     """Whether a node exchanges the two axes of a matrix."""
     if node.op is None or node.op.kind != "linear" or node.hooks is not None or len(node.edges) != 1:
         return False
-    name, params = node.op.name, node.params or {}
-    return name in ("T", "Transpose", "Permute") and tuple(params.get("axes", ())) == (1, 0)
+    return node.op.batch is PERMUTED and tuple(node.params["axes"]) == (1, 0)

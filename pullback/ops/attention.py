@@ -85,5 +85,6 @@ attention: Op = fused(
     joint=_attention_pullback,
     autocast="short",
     copies_before_writes=True,
+    title="attention",
     aten="_scaled_dot_product_flash_attention_for_cpu",
 )

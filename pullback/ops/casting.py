@@ -40,7 +40,7 @@ def _copied(target: Any, x: Any) -> Any:
 
 
 # The tape's edge casts cotangents back, so the pullback of a cast is the identity.
-cast: Op = linear("ToCopyBackward0", _cast, x=lambda g: g, batch=SAME, aten="_to_copy")
+cast: Op = linear("ToCopyBackward0", _cast, x=lambda g: g, batch=SAME, title="to", aten="_to_copy")
 clone: Op = linear("CloneBackward0", copy, x=lambda g: g, batch=SAME)
 clone_in: Op = linear("CloneBackward0", lambda x, order: copied_in(x, order), x=lambda g: g, batch=SAME)
 clone_contiguous: Op = linear("CloneBackward0", lambda x: copy(x, "C"), x=lambda g: g, batch=SAME)

@@ -56,6 +56,7 @@ convolution: Op = op(
 convolution_biased: Op = op(
     "ConvolutionBackward0",
     keeping_channels(_biased, 4, inputs=2),
+    kind="affine",
     batch=CONVOLVED,
     x=_input_rule,
     weight=_weight_rule,
@@ -124,6 +125,7 @@ convolution_input: Op = op(
 convolution_input_biased: Op = op(
     "ConvolutionBackward0",
     keeping_channels(_transposed_biased, 4, inputs=2),
+    kind="affine",
     batch=CONVOLVED,
     g=_transposed_input_rule,
     weight=_transposed_weight_rule,

@@ -261,6 +261,7 @@ cross_entropy, cross_entropy_2d = (
         batch=CLASSES,
         joint=_cross_entropy_pullback,
         copies_before_writes=True,
+        title="cross_entropy",
         aten=aten,
     )
     for name, aten in _CLASS_LOSSES

@@ -153,6 +153,7 @@ matmul: Op = op(
     autocast="short",
     batch=PRODUCT,
     large="rules side by side",
+    title="matmul",
     aten="_unsafe_view",
 )
 
@@ -242,6 +243,7 @@ def _addmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
 
 
 _OF_PRODUCT_ADDED: dict[str, Any] = {
+    "kind": "affine",
     "x": lambda g, beta: _scaled(g, beta),
     "a": lambda g, b, alpha: _scaled(matmul(g, adjoint(b)), alpha),
     "b": lambda g, a, alpha: _scaled(matmul(adjoint(a), g), alpha),
@@ -251,6 +253,7 @@ baddbmm: Op = op("BaddbmmBackward0", _addmm, **_OF_PRODUCT_ADDED, autocast="shor
 addmv: Op = op(
     "AddmvBackward0",
     _addmm,
+    kind="affine",
     x=lambda g, beta: _scaled(g, beta),
     a=lambda g, b, alpha: _scaled(column(g) * conjugate(b), alpha),
     b=lambda g, a, alpha: _scaled(matmul(adjoint(a), column(g))[:, 0], alpha),
@@ -279,6 +282,7 @@ def _addr(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
 addr: Op = op(
     "AddrBackward0",
     _addr,
+    kind="affine",
     x=lambda g, beta: _scaled(g, beta),
     a=lambda g, b, alpha: _scaled(matmul(g, column(conjugate(b)))[:, 0], alpha),
     b=lambda g, a, alpha: _scaled(matmul(adjoint(column(a)), g)[0], alpha),
@@ -325,6 +329,8 @@ def _as_torch_shows_it(node: Any) -> None:
 linear_layer: Op = op(
     "AddmmBackward0",
     _linear_layer,
+    kind="affine",
+    title="linear",
     x=_layer_input,
     weight=_layer_weight,
     bias=passed_on,
@@ -337,6 +343,7 @@ linear_map: Op = op(
     "MmBackward0",
     _weigh,
     kind="bilinear",
+    title="linear",
     x=_layer_input,
     weight=_layer_weight,
     autocast="short",

@@ -65,7 +65,7 @@ def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...],
     return x * np.where(size == 0, 0, safe ** (order - 2)) * scale
 
 
-vector_norm: Op = op("LinalgVectorNormBackward0", _vector_norm, x=norm_pullback, batch=along("axis"))
+vector_norm: Op = op("LinalgVectorNormBackward0", _vector_norm, x=norm_pullback, batch=along("axis"), title="norm")
 
 
 def _difference_norm_pullback(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:

@@ -105,6 +105,8 @@ multiply: Op = elementwise(
     a=lambda b: b,
     b=lambda a: a,
     real_rules={"a": operator.mul, "b": operator.mul},
+    multiplies=True,
+    series="product",
     aten="mul.Tensor",
 )
 
@@ -134,6 +136,8 @@ divide: Op = op(
     kind="elementwise_pull",
     a=lambda g, b: g / conjugate(b),
     b=lambda g, a, b: -g * conjugate((a / b) / b),
+    multiplies=True,
+    series="quotient",
     aten="div.Tensor",
 )
 
@@ -209,7 +213,12 @@ def _power_scalar(x: Any, exponent: Any) -> Any:
 
 
 power_scalar: Op = op(
-    "PowBackward0", _power_scalar, kind="elementwise_pull", x=_scalar_power_pull, aten="pow.Tensor_Scalar"
+    "PowBackward0",
+    _power_scalar,
+    kind="elementwise_pull",
+    x=_scalar_power_pull,
+    series="power",
+    aten="pow.Tensor_Scalar",
 )
 
 
@@ -232,6 +241,7 @@ power: Op = op(
     kind="elementwise_pull",
     a=lambda g, a, b: np.where(b == 0, 0, g * conjugate(b * a ** np.where(b == 0, 1, b - 1))),
     b=lambda g, a, b, out: g * conjugate(_power_exponent_partial(a, b, out)),
+    series="power_of_tensor",
     aten="pow.Tensor_Tensor",
 )
 power_of_scalar: Op = op(
@@ -321,15 +331,16 @@ def _tanh_pull(g: Any, out: Any) -> Any:
 tanh: Op = elementwise("TanhBackward0", np.tanh, x=lambda out: 1 - out * out, real_rules={"x": _tanh_pull})
 
 
-def _pull_of(node_name: str, forward: Any, bend: Any) -> Op:
+def _pull_of(node_name: str, slope: Any, bend: Any) -> Op:
     """A pullback `g * slope(out)` as an operation of its own: then a recorded pass records one node.
 
     `bend` is the derivative of the slope.
     """
     pulled: Op = op(
         node_name,
-        forward,
+        lambda g, out: g * slope(out),
         kind="elementwise_pull",
+        multiplies=True,
         g=lambda h, out: pulled(h, conjugate(out)),
         out=lambda h, g, out: h * conjugate(g * bend(out)),
         real_rules={"g": lambda h, out: pulled(h, out), "out": lambda h, g, out: h * (g * bend(out))},
@@ -337,7 +348,7 @@ def _pull_of(node_name: str, forward: Any, bend: Any) -> Op:
     return pulled
 
 
-tanh_pull: Op = _pull_of("TanhBackwardBackward0", lambda g, out: g * (1 - out * out), bend=lambda out: -2 * out)
+tanh_pull: Op = _pull_of("TanhBackwardBackward0", lambda out: 1 - out * out, bend=lambda out: -2 * out)
 asinh: Op = elementwise("AsinhBackward0", np.arcsinh, x=lambda x: 1 / np.sqrt(x * x + 1))
 acosh: Op = elementwise(
     "AcoshBackward0",
@@ -375,9 +386,7 @@ def _sigmoid_pull(g: Any, out: Any) -> Any:
 sigmoid: Op = elementwise("SigmoidBackward0", _sigmoid, x=lambda out: out * (1 - out), real_rules={"x": _sigmoid_pull})
 
 
-sigmoid_pull: Op = _pull_of(
-    "SigmoidBackwardBackward0", lambda g, out: g * (out * (1 - out)), bend=lambda out: 1 - 2 * out
-)
+sigmoid_pull: Op = _pull_of("SigmoidBackwardBackward0", lambda out: out * (1 - out), bend=lambda out: 1 - 2 * out)
 
 # --- signs, rounding: derivative zero almost everywhere ---
 

@@ -211,6 +211,7 @@ def _softmax_formula(x: Any, axis: int) -> Any:
 softmax_pull: Op = op(
     "SoftmaxBackwardDataBackward0",
     lambda g, out, axis: (g - np.sum(g * out, axis=axis, keepdims=True)) * out,
+    multiplies=True,
     g=lambda h, out, axis: softmax_pull(h, out, axis=axis),  # the Jacobian of softmax is symmetric
     out=lambda h, g, out, axis: (
         h * (g - np.sum(g * out, axis=axis, keepdims=True)) - g * np.sum(h * out, axis=axis, keepdims=True)
@@ -257,6 +258,7 @@ def _log_softmax_formula(x: Any, axis: int) -> Any:
 log_softmax_pull: Op = op(
     "LogSoftmaxBackwardDataBackward0",
     lambda g, out, axis: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True),
+    multiplies=True,
     g=lambda h, out, axis: h - np.sum(h * np.exp(out), axis=axis, keepdims=True),
     out=lambda h, g, out, axis: -h * np.exp(out) * np.sum(g, axis=axis, keepdims=True),
     kernel=kernel(_log_softmax_backward),

@@ -95,7 +95,7 @@ def run_custom(operator: Overload, function: Callable[..., Any], args: tuple[Any
 
 def run_by_modes(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mode: Mode) -> tuple[Tensor, ...]:
     """The results of an operation, of the innermost mode's making."""
-    parts = PARTS.get(op)
+    parts = PARTS[op.rare.taken_apart] if op.rare.taken_apart else None
     inputs = tuple(value.owner_or_self() if type(value) is Anchor else value for value in inputs)
     in_place = bool(inputs) and isinstance(inputs[0], Tensor) and inputs[0]._is_written is not None
     subclasses = sys.modules.get("pullback.dispatch_subclasses")

@@ -60,6 +60,8 @@ class Rare(NamedTuple):
     # what nodes show
     shown_constants: dict[str, Any] = {}  # as saved under torch's name, where it is always the same
     title: str | None = None  # what users call it, where that is not the node's name (explaining/)
+    # the operations that torch makes of it, which dispatch modes are shown: a name in `torch_names.aten.PARTS`
+    taken_apart: str | None = None
     rebuild: Any = None  # what makes a node those that torch shows, when somebody looks where it leads
     # what rules get and give
     undefined_allowed: bool = False  # None for outputs that nothing was computed from

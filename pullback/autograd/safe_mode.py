@@ -68,7 +68,7 @@ def counterpart(op: Op) -> Op:
     """The operation to run in the place of this one inside rules: itself, unless it multiplies or divides."""
     if op.rare.multiplies:
         return op.computing(with_absolute_zeros(op.formula))
-    return op.computing(sum_of_products(op)) if op.kind == "bilinear" else op
+    return op.computing(sum_of_products(op)) if op.kind == "bilinear" and len(op.inputs) == 2 else op
 
 
 def call_rules_on_tensors(sweep: Any, node: Any, cotangent: Any) -> list[Any]:

@@ -18,11 +18,10 @@ from .checks import answered, broadcasting, certainly, need_first_tensor, need_o
 from .operands import as_operand, as_tensor, promote
 from .registry import public
 
-_OF_ARRAYS = {ops.floor_divide: np.floor_divide, ops.remainder: np.remainder, ops.remainder_scalar: np.remainder}
 
-
-def _divided(operation: Op, a: Any, b: Any) -> Any:
-    if operation in _OF_ARRAYS and (answer := by_numpy(_OF_ARRAYS[operation], a, b)) is not None:
+def _divided(operation: Op, a: Any, b: Any, of_arrays: Any = None) -> Any:
+    """The result of an operation; NumPy's function computes with a tensor and an array, if there is one."""
+    if of_arrays is not None and (answer := by_numpy(of_arrays, a, b)) is not None:
         return answer
     first, second = as_operand(a), as_operand(b)
     if first is None or second is None:
@@ -52,7 +51,7 @@ def _check_zero(a: Any, b: Any) -> None:
 @public(in_place=True, out=True)
 def floor_divide(input: Any, other: Any) -> Tensor:
     """Division rounded down."""
-    return answered(_divided(ops.floor_divide, as_tensor(input), other), "floor_divide", input, other)
+    return answered(_floor_divided(as_tensor(input), other), "floor_divide", input, other)
 
 
 @public(in_place=True, out=True)
@@ -78,13 +77,17 @@ def rounded_division(a: Any, b: Any, rounding_mode: str) -> Tensor:
     raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
 
 
+def _floor_divided(a: Any, b: Any) -> Any:
+    return _divided(ops.floor_divide, a, b, np.floor_divide)
+
+
 def _operator_remainder(a: Tensor, b: Any) -> Any:
-    return _divided(ops.remainder if isinstance(b, Tensor) else ops.remainder_scalar, a, b)
+    return _divided(ops.remainder if isinstance(b, Tensor) else ops.remainder_scalar, a, b, np.remainder)
 
 
 OPERATORS: dict[Any, Any] = {
-    "__floordiv__": lambda a, b: _divided(ops.floor_divide, a, b),
-    "__rfloordiv__": lambda a, b: _divided(ops.floor_divide, b, a),
+    "__floordiv__": _floor_divided,
+    "__rfloordiv__": lambda a, b: _floor_divided(b, a),
     "__mod__": _operator_remainder,
-    "__rmod__": lambda a, b: _divided(ops.remainder, b, a),
+    "__rmod__": lambda a, b: _divided(ops.remainder, b, a, np.remainder),
 }

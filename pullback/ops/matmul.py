@@ -120,6 +120,7 @@ times_transposed: Op = op(
         "first": lambda g, second: product(g, second) if _plain_matrices(g, second) else mm(g, second),
         "second": lambda g, first: product(g.T, first) if _plain_matrices(g, first) else transposed_times(g, first),
     },
+    taken_apart="product with transposed",
 )
 transposed_times: Op = op(
     "MmBackward0",
@@ -133,6 +134,7 @@ transposed_times: Op = op(
         "left": lambda g, right: product(right, g.T) if _plain_matrices(g, right) else times_transposed(right, g),
         "right": lambda g, left: product(left, g) if _plain_matrices(g, left) else mm(left, g),
     },
+    taken_apart="product of transposed",
 )
 bmm: Op = op(
     "BmmBackward0",
@@ -155,6 +157,7 @@ matmul: Op = op(
     large="rules side by side",
     title="matmul",
     aten="_unsafe_view",
+    taken_apart="product",
 )
 
 
@@ -192,6 +195,7 @@ vm: Op = op(
     autocast="short",
     batch=PRODUCT_OF_VECTORS,
     aten="squeeze_.dim",
+    taken_apart="row by matrix",
 )
 dot: Op = op(
     "DotBackward0",
@@ -338,6 +342,7 @@ linear_layer: Op = op(
     batch=LAYER,
     large="rules side by side",
     rebuild=_as_torch_shows_it,
+    taken_apart="layer",
 )
 linear_map: Op = op(
     "MmBackward0",
@@ -350,6 +355,7 @@ linear_map: Op = op(
     batch=LAYER,
     large="rules side by side",
     rebuild=_as_torch_shows_it,
+    taken_apart="layer",
 )
 # --- contraction of two arrays over labelled axes ---
 
@@ -413,6 +419,7 @@ contract: Op = op(
     b=lambda g, a, labels: contract(conjugate(a), g, labels=(labels[0], labels[2], labels[1])),
     autocast="short",
     batch=CONTRACTION,
+    taken_apart="contraction",
 )
 
 

@@ -203,25 +203,20 @@ _ARGUMENTS: dict[str, Callable[..., Arguments]] = {
     "leaky_relu_backward": lambda g, x, slope: ([g, x, slope, False], {}), "hardtanh_backward": _in_order,
     "threshold_backward": lambda g, x, limit=0: ([g, x, limit], {}),
     "embedding": lambda weight, indices, **_: ([weight, indices], {}),
-    "_scaled_dot_product_flash_attention_for_cpu": _attended,
+    "_scaled_dot_product_flash_attention_for_cpu": _attended, "convolution": _convolved,
+    "convolution_backward": _convolved_back,
 }  # fmt: skip
-_ARGUMENTS_OF: dict[Op, Callable[..., Arguments]] = {
-    convolution.convolution: _convolved, convolution.convolution_biased: _convolved,
-    convolution.convolution_input: _convolved, convolution.convolution_input_biased: _convolved,
-    convolution.convolution_weight: _convolved_back, shape.place: lambda x, **where: ([x], where),
-}  # fmt: skip
-_IN_RULES = {convolution.convolution: _convolved_back_to_input, convolution.convolution_input: _convolved_back_to_input}
 _PARAMETERS = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def arguments_of(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], name: str) -> Arguments:
     """The arguments of one application under a name: tensors in order, then parameters, as torch's operator takes them."""
-    if name == "convolution_backward" and op in _IN_RULES:
-        return _IN_RULES[op](*inputs, **params)
+    if name == "convolution_backward" and name_of(op)[0] == "convolution":
+        return _convolved_back_to_input(*inputs, **params)
     ordered = in_order(name.removesuffix("_"), inputs, params)
     if ordered is not None:
         return ordered
-    written_out = _ARGUMENTS_OF.get(op) or _ARGUMENTS.get(name_of(op)[0].removesuffix("_"))
+    written_out = _ARGUMENTS.get(name_of(op)[0].removesuffix("_"))
     if written_out is not None:
         try:
             return written_out(*inputs, **params)
@@ -233,9 +228,10 @@ def arguments_of(op: Op, inputs: tuple[Any, ...], params: dict[str, Any], name: 
 
 def operator_name(op: Op, in_place: bool, grad: bool) -> tuple[str, str]:
     """Name and overload that an operation is shown under; transposes share the names of their nodes with others."""
-    if op in _IN_RULES and not grad and running_sweep() is not None:
+    shown = name_of(op, in_place)
+    if shown[0] == "convolution" and not grad and running_sweep() is not None:
         return "convolution_backward", "default"
-    return name_of(op, in_place)
+    return shown
 
 
 # Functions that torch's core has around an operator, and which a profile shows as well.
@@ -249,7 +245,7 @@ _AROUND = {
 def called_as(op: Op, inputs: tuple[Any, ...]) -> list[str]:
     """The names under which a profile shows an operation, the outermost first."""
     name = operator_name(op, False, True)[0]
-    if op in (matmul.linear_layer, matmul.linear_map):
+    if op.rare.taken_apart == "layer":
         return ["linear", name]
     if op is matmul.matmul:
         return ["matmul", "mm" if inputs[1].ndim == 2 else "bmm"]
@@ -302,12 +298,16 @@ def _contraction(a: Tensor, b: Tensor, labels: tuple[Any, ...]) -> Tensor:
     return product if last is None else product.permute(last)
 
 
-PARTS: dict[Op, Callable[..., Tensor]] = {
-    matmul.contract: _contraction,
-    matmul.matmul: _product,
-    matmul.times_transposed: lambda a, b: _product(a, b.t()),
-    matmul.transposed_times: lambda a, b: _product(a.t(), b),
-    matmul.linear_layer: _layer,
-    matmul.linear_map: _layer,
-    matmul.vm: lambda a, b: apply(shape.squeeze_in_place, (_product(a.unsqueeze(0), b),), {"axes": (0,)}),
+def _row_by_matrix(a: Tensor, b: Tensor) -> Tensor:
+    return apply(shape.squeeze_in_place, (_product(a.unsqueeze(0), b),), {"axes": (0,)})
+
+
+# By the field `taken_apart` of operations.
+PARTS: dict[str, Callable[..., Tensor]] = {
+    "contraction": _contraction,
+    "product": _product,
+    "product with transposed": lambda a, b: _product(a, b.t()),
+    "product of transposed": lambda a, b: _product(a.t(), b),
+    "layer": _layer,
+    "row by matrix": _row_by_matrix,
 }

@@ -12,9 +12,11 @@ import pullback
 from pullback.autograd import views
 from pullback.autograd.op import FIELDS, Op, elementwise, fused, linear, op
 from pullback.autograd.tape import apply
+from pullback.func import series
 from pullback.kernels.thresholds import FACTOR_SIDE_BY_SIDE
 from pullback.ops import layouts, matmul, shape
 from pullback.ops.layouts import Layout
+from pullback.torch_names import aten
 from pullback.torch_names.aten import name_of
 
 
@@ -68,6 +70,32 @@ def operations():
         for name, value in vars(importlib.import_module(module.name)).items():
             found = value.values() if type(value) is dict else [value]
             yield from ((f"{module.name}.{name}", each) for each in found if isinstance(each, Op))
+
+
+def test_no_registry_of_operations_stands_elsewhere():
+    """What is known of an operation is no row of a table with its name, or itself, as a key: that would be missed in silence."""
+    found = []
+    known = [each for _, each in operations()]
+    names = {each.name for each in known} | {each.node_name for each in known}
+    for module in pkgutil.walk_packages(pullback.__path__, "pullback."):
+        if not module.name.rpartition(".")[2].startswith("__") and not module.name.startswith(NOT_ABOUT_OPERATIONS):
+            for name, value in vars(importlib.import_module(module.name)).items():
+                if isinstance(value, (dict, set, frozenset, tuple, list)) and not name.startswith("__"):
+                    keys = [key for key in value if isinstance(key, Op) or isinstance(key, str) and key in names]
+                    if len(keys) > 1 and f"{module.name}.{name}" not in NOT_ABOUT_OPERATIONS:
+                        found.append((f"{module.name}.{name}", keys))
+    assert not found
+
+
+# Modules that load what is not installed, and names of modules that are called as operations are.
+NOT_ABOUT_OPERATIONS = ("pullback.testing", "pullback.cli", "pullback.nn.modules", "pullback.nn._module_names")
+
+
+def test_names_that_fields_give_lead_somewhere():
+    known = [each for _, each in operations()]
+    assert {each.rare.series for each in known} == {None, *series.RECURRENCES}
+    assert {each.rare.taken_apart for each in known} == {None, *aten.PARTS}
+    assert {len(each.inputs) for each in known if each.kind == "affine"} == {3}
 
 
 def test_layouts_have_rules():

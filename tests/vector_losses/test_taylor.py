@@ -71,6 +71,13 @@ def test_derivatives_are_those_of_nested_forward_mode(name, monkeypatch):
         np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-8, atol=1e-9)
 
 
+def test_a_node_called_as_products_are_is_no_product():
+    """RMS norm, of what it normalizes and of the weights: torch calls its node MulBackward0, too."""
+    found, expected = _ours_and_nested(lambda x: P.nn.functional.rms_norm(x, x.shape, x * x, 1e-5), _x(4), _d(4), 3)
+    for got, want in zip(found, expected, strict=True):
+        np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-8)
+
+
 def test_known_series_to_high_order():
     x, d = P.tensor(0.0, dtype=P.float64), P.tensor(1.0, dtype=P.float64)
     cases = {

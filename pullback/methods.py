@@ -55,8 +55,10 @@ def attach() -> None:
     if attach not in on_load:
         families = (arithmetic, writing, comparison, matmul, division)
         for table in (*[family.OPERATORS for family in families], PROTOCOL):
-            for name, function in table.items():
-                setattr(Tensor, name, function)
+            for name, member in table.items():
+                setattr(Tensor, name, _as_member(member, name))
+        for name, other in _SAME.items():
+            setattr(Tensor, name, Tensor.__dict__[other])
         on_load.append(attach)
     own = Tensor.__dict__
     for name in (*METHODS.homes, *IN_PLACE.homes):
@@ -74,8 +76,21 @@ def attach() -> None:
 _late: set[str] = set()  # methods that are only stand-ins so far
 
 
+_CALLED = {"__pow__": "pow", "__ipow__": "pow_", "__rtruediv__": "__rdiv__"}  # torch's names of operators
+# One method under two names.
+_SAME = {"__str__": "__repr__", "__rdiv__": "__rtruediv__", "nelement": "numel", "ndimension": "dim"}
+
+
+def _as_member(member: Any, name: str) -> Any:
+    """An operator or attribute that is Tensor's own: what asks `__torch_function__` is it alone, and not what it is made of."""
+    if isinstance(member, property):
+        own = [function and under_name(function, name) for function in (member.fget, member.fset, member.fdel)]
+        return type(member)(*own, member.__doc__)
+    return _as_method(member, name) if type(member) is FunctionType else member
+
+
 def _as_method(function: FunctionType, name: str) -> FunctionType:
-    method = under_name(function, name, f"Tensor.{name}")
+    method = under_name(function, _CALLED.get(name, name), f"Tensor.{name}")
     method.__module__ = "pullback"
     return method
 
@@ -396,9 +411,9 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 _OTHER_PLACES = "is_cuda is_mps is_xpu is_mtia is_ipu is_xla is_vulkan is_maia is_meta is_mkldnn"
 _OTHER_KINDS = "is_sparse is_sparse_csr is_quantized is_nested"
 PROTOCOL: dict[str, Any] = {
-    "size": SizeAttribute(element_count), "numel": numel, "nelement": numel, "stride": stride, "storage_offset": storage_offset,
+    "size": SizeAttribute(element_count), "numel": numel, "stride": stride, "storage_offset": storage_offset,
     "is_contiguous": is_contiguous, "item": item, "tolist": tolist, "astype": astype, "type": type_,
-    **dict.fromkeys(("dim", "ndimension"), lambda self: self._array.ndim),
+    "dim": lambda self: self._array.ndim,
     "element_size": lambda self: self._array.dtype.itemsize,
     "data_ptr": lambda self: address(self.memory()) if self._array.size else 0,
     "const_data_ptr": lambda self: self.data_ptr(),
@@ -423,14 +438,14 @@ PROTOCOL: dict[str, Any] = {
     "__reversed__": turned_round, "__contains__": contains, "__bool__": to_bool, "__index__": to_index,
     "__float__": lambda self: _scalar(self, float), "__int__": lambda self: _scalar(self, int),
     "__complex__": lambda self: _scalar(self, complex),
-    "__repr__": text, "__str__": text, "__format__": formatted, "__deepcopy__": deepcopy, "__reduce_ex__": reduce_,
+    "__repr__": text, "__format__": formatted, "__deepcopy__": deepcopy, "__reduce_ex__": reduce_,
     "__abs__": elementary.abs,
     "__copy__": lambda self: self if type(self) is Tensor and self._node is not None else _shallow(self),
     "_cdata": property(lambda self: id(fields(self))),
 }  # fmt: skip
 # What those of them are that are too short for a docstring.
 _SENTENCES = {
-    "dim ndimension": "The number of dims.", "element_size itemsize": "The size of one element, in bytes.",
+    "dim": "The number of dims.", "element_size itemsize": "The size of one element, in bytes.",
     "nbytes": "The size of all elements, in bytes.", "data_ptr": "The address of the first element, 0 if there is none.",
     "is_floating_point": "Whether the elements are floats.", "is_complex": "Whether the elements are complex numbers.",
     "is_signed": "Whether the dtype has negative numbers.", "is_conj": "False: conjugation is done at once.",

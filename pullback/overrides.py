@@ -30,6 +30,8 @@ def is_tensor_like(inp: Any) -> bool:
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether a `__torch_function__` takes over: that of a mode, or of one of the arguments."""
+    if not isinstance(relevant_args, (tuple, list)):
+        raise TypeError(f"expected a sequence (got {type(relevant_args).__name__}): the arguments, as in (x, y)")
     return bool(settings.modes or settings.subclasses and takers_among(relevant_args))
 
 
@@ -124,13 +126,27 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     return {vars(Tensor)[name].__get__ for name in ("_base", "grad")}
 
 
+# They are given no tensors, or make tensors of whatever they are given.
+_WITHOUT_TENSORS = """
+    arange are_deterministic_algorithms_enabled as_tensor asarray bartlett_window blackman_window broadcast_shapes can_cast
+    compiled_with_cxx11_abi empty empty_permuted empty_strided eye from_dlpack from_file from_numpy frombuffer full
+    get_default_dtype get_deterministic_debug_mode get_float32_matmul_precision get_num_interop_threads get_num_threads
+    get_rng_state hamming_window hann_window init_num_threads initial_seed is_anomaly_check_nan_enabled is_anomaly_enabled
+    is_deterministic_algorithms_warn_only_enabled is_grad_enabled is_inference_mode_enabled is_tensor is_warn_always_enabled
+    kaiser_window linspace logspace manual_seed ones promote_types rand randint randn randperm range scalar_tensor seed
+    set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_num_interop_threads set_num_threads
+    set_printoptions set_rng_state set_warn_always tensor tril_indices triu_indices use_deterministic_algorithms zeros"""
+
+
 @cache
 def get_ignored_functions() -> set[Callable[..., Any]]:
     """Functions that call no `__torch_function__`."""
     import pullback
 
-    names = ("is_tensor", "tensor", "as_tensor", "from_numpy", "is_grad_enabled", "get_default_dtype")
-    return {getattr(pullback, name) for name in names} | {Tensor.as_subclass}
+    from .nn import functional
+
+    named = {getattr(pullback, name) for name in _WITHOUT_TENSORS.split()}
+    return named | {functional.sigmoid, functional.tanh, Tensor.as_subclass}
 
 
 @cache

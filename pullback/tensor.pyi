@@ -778,7 +778,7 @@ class Tensor:
     def sinh(self, *, out: Tensor | None = ...) -> Tensor: """The hyperbolic sine of each element."""
     def sinh_(self, *, out: Tensor | None = ...) -> Tensor: """`sinh`, written over this tensor."""
     @property
-    def size(self) -> ElementCount: """The number of elements of a tensor, made once for each shape."""
+    def size(self) -> ElementCount: """The attribute `size` of tensors. On the class, `Tensor.size(x, dim)` is torch's method."""
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor: """A copy in which a slice of a dim is `src`."""
     def slogdet(self) -> tuple[Tensor, Tensor]: """Signs and logarithms of the absolute values of determinants."""
     def softmax(self, dim: _int, dtype: _dtype | None = ...) -> Tensor: """exp(x) / sum(exp(x)) along a dim."""

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from inspect import unwrap
 from types import CodeType, FunctionType
 from typing import Any, cast
 
@@ -133,47 +134,63 @@ def _asking(free: int) -> CodeType:
 
 def redirect(function: Any, only_modes: bool = False, first: int | None = None, torch_name: str = "") -> None:
     """Let a function ask its arguments (or the `first` of them, or only the modes) before it runs, from now on."""
+    code = function.__code__
+    others = code.co_varnames[first : code.co_argcount] if first is not None else ()
+    as_passed = passing(torch_name, function)
+    known_as = unwrap(function).__name__  # that of the function it is an alias of
+
+    def asking(does: Callable[..., Any]) -> _Entry:
+        def entry(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            values = (
+                (*args[:first], *[kwargs[name] for name in kwargs if name not in others]) if kwargs else args[:first]
+            )
+            takers: list[Any] = []
+            if not only_modes and not _SILENT.issuperset(map(type, values)) and settings.subclasses:
+                takers = takers_among(values)
+            if not takers and not settings.modes:
+                return _done(known_as, does, args, kwargs)
+            if as_passed is not None:
+                args, kwargs = as_passed(args, kwargs)
+            result = ask(function, takers, args, kwargs)
+            if result is NotImplemented:
+                raise refuse(function, takers)
+            return result
+
+        return entry
+
+    _send_round(function, _Progress.redirected, asking)
+
+
+_Entry = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+
+
+def _send_round(function: Any, among: dict[Any, Any], entry_of: Callable[[Any], _Entry]) -> None:
+    """Let a function call the entry that is made of what it does, and note both among those that do so."""
     if "_entry" in (function.__kwdefaults__ or ()):
+        if function in among:
+            _ask_again(function, among)
         return
     code = function.__code__
     does = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     does.__kwdefaults__ = function.__kwdefaults__
     does.__annotations__ = function.__annotations__
-
-    others = code.co_varnames[first : code.co_argcount] if first is not None else ()
-    as_passed = passing(torch_name, function)
-
-    def entry(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        values = (*args[:first], *[kwargs[name] for name in kwargs if name not in others]) if kwargs else args[:first]
-        takers: list[Any] = []
-        if not only_modes and not _SILENT.issuperset(map(type, values)) and settings.subclasses:
-            takers = takers_among(values)
-        if not takers and not settings.modes:
-            return _done(function.__name__, does, args, kwargs)
-        if as_passed is not None:
-            args, kwargs = as_passed(args, kwargs)
-        result = ask(function, takers, args, kwargs)
-        if result is NotImplemented:
-            raise refuse(function, takers)
-        return result
-
     asking = _asking(len(code.co_freevars)).replace(
         co_name=code.co_name, co_filename=code.co_filename, co_firstlineno=code.co_firstlineno
     )
-    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_entry": entry}
-    _Progress.redirected[function] = does, asking
-    _send_round(function)
+    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_entry": entry_of(does)}
+    among[function] = does, asking
+    _ask_again(function, among)
 
 
-def _send_round(function: Any) -> None:
+def _ask_again(function: Any, among: dict[Any, Any]) -> None:
     """Let a function that has been prepared ask from now on."""
-    does, function.__code__ = _Progress.redirected[function]  # all that changes: other threads may be calling it
+    does, function.__code__ = among[function]  # all that changes: other threads may be calling it
     function.__dict__.setdefault("__wrapped__", does)
 
 
-def _put_back(function: Any) -> None:
+def _put_back(function: Any, among: dict[Any, Any]) -> None:
     """Let a function run at once again."""
-    does, _ = _Progress.redirected[function]
+    does, _ = among[function]
     function.__code__ = does.__code__
     if function.__dict__.get("__wrapped__") is does:
         del function.__wrapped__
@@ -213,6 +230,7 @@ class _Progress:
     tensor: bool = False  # operators and attributes of Tensor itself ask as well
     borrowed: bool = False  # until the end of `while_everything_asks`, unless somebody needs it for good
     redirected: dict[Any, Any] = {}  # functions: what they did before, and how they ask
+    members: dict[Any, Any] = {}  # the same for operators and attributes of Tensor
     dispatching: set[type] = set()  # classes with a `__torch_dispatch__` that have objects
 
 
@@ -224,17 +242,7 @@ def redirect_functions() -> None:
     everything = [] if _Progress.redirected else list(public_functions())
     _Progress.functions = True
     for function in _Progress.redirected:  # not for the first time
-        _send_round(function)
-    listed = [*everything, *_members()]
-    names = {torch_name.rpartition(".")[2] for torch_name, _ in listed}
-    for torch_name, function in listed:  # programs look at names: a lambda is no answer
-        if (
-            isinstance(function, FunctionType)
-            and torch_name.startswith("torch.Tensor")
-            and function.__name__ not in names
-        ):
-            name = torch_name.rpartition(".")[2]
-            function.__name__ = _OWN_NAMES.get(name, name)
+        _ask_again(function, _Progress.redirected)
     for torch_name, function in everything:
         name = torch_name.rpartition(".")[2]
         if isinstance(function, FunctionType) and _NEVER.isdisjoint((name, torch_name)):
@@ -276,7 +284,9 @@ def while_everything_asks() -> Iterator[None]:
         if _Progress.borrowed and not inside:
             _Progress.functions, _Progress.tensor, _Progress.borrowed = functions, tensor, False
             for function in () if functions else _Progress.redirected:
-                _put_back(function)
+                _put_back(function, _Progress.redirected)
+            for function in _Progress.members:
+                _put_back(function, _Progress.members)
             for name, member in list(vars(Tensor).items()):
                 if name not in members:
                     delattr(Tensor, name)
@@ -297,13 +307,12 @@ def claimed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 # The function that torch names when an operator is used, where it is not the operator itself.
 _NAMED = {
     "__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__matmul__": "matmul",
-    "__mod__": "remainder", "__neg__": "neg", "__abs__": "abs",
+    "__mod__": "remainder", "__neg__": "neg", "__pos__": "positive", "__abs__": "abs",
     "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__radd__": "add", "__rmul__": "mul",
     "__rand__": "bitwise_and", "__ror__": "bitwise_or", "__rxor__": "bitwise_xor",
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ifloordiv__": "floor_divide_",
     "__imod__": "remainder_",
 }  # fmt: skip
-_OWN_NAMES = {"__pow__": "pow", "__ipow__": "pow_", "__rtruediv__": "__rdiv__"}  # operators that torch calls otherwise
 _REFLECTED = {
     f"__r{name}__": f"__{name}__"
     for name in "add sub mul truediv pow matmul mod floordiv and or xor lshift rshift".split()
@@ -314,7 +323,7 @@ _OPERATORS = frozenset(
         "__eq__", "__pow__", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__invert__", "__floordiv__",
         "__rsub__", "__rtruediv__", "__rpow__", "__rmatmul__", "__rand__", "__ror__", "__rxor__",
         "__rlshift__", "__rrshift__", "__rfloordiv__", "__rmod__", "__ipow__", "__iand__", "__ior__", "__ixor__",
-        "__ilshift__", "__irshift__", "__pos__", "__getitem__", "__setitem__",
+        "__ilshift__", "__irshift__", "__getitem__", "__setitem__",
     }
 )  # fmt: skip
 _PROTOCOL = frozenset(
@@ -331,15 +340,19 @@ def redirect_members(cls: type) -> None:
     for name, member in list(vars(Tensor).items()):
         if next(vars(base)[name] for base in cls.__mro__ if name in vars(base)) is not member:
             continue
-        if isinstance(member, SizeAttribute):
-            setattr(cls, name, _size(member))
-        elif isinstance(member, property) and not name.startswith("_") and name not in _NO_ATTRIBUTES:
-            setattr(cls, name, _attribute(name, member))
-        elif name == "__rdiv__":
-            setattr(cls, name, vars(cls)["__rtruediv__"])  # one function, as in torch
+        if isinstance(member, property) and not name.startswith("_") and name not in _NO_ATTRIBUTES:
+            asking = _attribute(name, member)
         elif name in _NAMED or name in _OPERATORS or name in _PROTOCOL:
-            setattr(cls, name, _operator(name, member))
-    if vars(cls).get("__repr__") is not None:
+            asking = [(member, _operator(name))]
+        else:
+            continue
+        if cls is Tensor:  # programs keep these as keys, too: they stay the same objects
+            for function, make in asking:
+                _send_round(function, _Progress.members, _as_entry(make))
+        else:
+            made = [make(function) for function, make in asking]
+            setattr(cls, name, type(member)(*made) if isinstance(member, property) else made[0])
+    if cls is not Tensor and vars(cls).get("__repr__") is not None:
         cls.__str__ = cls.__repr__  # type: ignore[method-assign]
     if cls.__iter__ is Tensor.__iter__:  # type: ignore[attr-defined]
         cls.__iter__ = _iterate  # type: ignore[attr-defined]
@@ -355,33 +368,52 @@ def _asks(takers: list[Any]) -> bool:
     return bool(takers and settings.subclasses or settings.modes)
 
 
-def _operator(name: str, does: Callable[..., Any]) -> Callable[..., Any]:
+# What makes the asking version of something of what it does now.
+_Maker = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _as_entry(make: _Maker) -> Callable[[Any], _Entry]:
+    def entry_of(does: Callable[..., Any]) -> _Entry:
+        made = make(does)
+        return lambda args, kwargs: made(*args, **kwargs)
+
+    return entry_of
+
+
+def _comes_first(right: Any, left: Any) -> bool:
+    """Whether Python asks the right operand before the left one: its class is a subclass of the other's."""
+    return isinstance(left, Tensor) and type(left) is not type(right) and isinstance(right, type(left))
+
+
+def _operator(name: str) -> _Maker:
     forward = _REFLECTED.get(name)
 
-    def operator(self: Any, *args: Any, **kwargs: Any) -> Any:
-        takers = takers_among((self, *args, *kwargs.values())) if settings.subclasses else []
-        if not _asks(takers):
-            return _done(_NAMED.get(name, name).strip("_"), does, (self, *args), kwargs)
-        if forward is not None and args and isinstance(args[0], Tensor) and type(args[0]) is not type(self):
-            # `tensor - subclass`: Python asks the subclass first, torch names the operator that was written.
-            function, operands = _function_of(forward), (args[0], self)
-        else:
-            function, operands = _function_of(name), (self, *args)
-        result = ask(function, takers, operands, kwargs)
-        if result is NotImplemented and (len(args) != 1 or name == "__getitem__" or name in _PROTOCOL):
-            raise refuse(function, takers)
-        return result
+    def asking(does: Callable[..., Any]) -> Callable[..., Any]:
+        def operator(self: Any, *args: Any, **kwargs: Any) -> Any:
+            takers = takers_among((self, *args, *kwargs.values())) if settings.subclasses else []
+            if not _asks(takers):
+                return _done(_NAMED.get(name, name).strip("_"), does, (self, *args), kwargs)
+            if forward is not None and args and _comes_first(self, args[0]):
+                # `tensor - subclass`: torch names the operator that was written.
+                function, operands = _function_of(forward), (args[0], self)
+            else:
+                function, operands = _function_of(name), (self, *args)
+            result = ask(function, takers, operands, kwargs)
+            if result is NotImplemented and (len(args) != 1 or name == "__getitem__" or name in _PROTOCOL):
+                raise refuse(function, takers)
+            return result
 
-    operator.__name__ = operator.__qualname__ = _OWN_NAMES.get(name, name)
-    operator.__doc__ = does.__doc__
-    return operator
+        operator.__name__, operator.__qualname__, operator.__doc__ = does.__name__, name, does.__doc__
+        return operator
+
+    return asking
 
 
-def _size(member: SizeAttribute) -> SizeAttribute:
+def _size(does: Callable[..., Any]) -> Callable[..., Any]:
     """`x.size`, which is a number of elements at once, and asks when it is called."""
 
     def get(self: Any) -> Any:
-        count = member.__get__(self)
+        count = does(self)
         takers = takers_among((self,)) if settings.subclasses else []
         if not _asks(takers):
             return count
@@ -396,32 +428,37 @@ def _size(member: SizeAttribute) -> SizeAttribute:
         asked.sizes, asked.answer = count.sizes, answer
         return asked
 
-    return SizeAttribute(get)
+    return get
 
 
 def _function_of(name: str) -> Callable[..., Any]:
     return getattr(Tensor, _NAMED.get(name, name))
 
 
-def _attribute(name: str, member: property) -> property:
-    """A property that asks; the function it names is `Tensor.<name>.__get__` or `.__set__`, as in torch."""
+def _attribute(name: str, member: property) -> list[tuple[Any, _Maker]]:
+    """The functions of a property, and what lets them ask: what they hand over is `Tensor.<name>.__get__` or `.__set__`."""
 
-    def access(kind: str, self: Any, *args: Any) -> Any:
-        takers = takers_among((self,)) if settings.subclasses else []  # what it is set to has no say
-        if not _asks(takers):
-            return _done(name, getattr(member, kind), (self, *args), {})
-        function = getattr(vars(Tensor)[name], kind)
-        result = ask(function, takers, (self, *args), {})
-        if result is NotImplemented:
-            raise refuse(function, takers)
-        return result
+    def access(kind: str) -> _Maker:
+        def asking(does: Callable[..., Any]) -> Callable[..., Any]:
+            def use(self: Any, *args: Any) -> Any:
+                takers = takers_among((self,)) if settings.subclasses else []  # what it is set to has no say
+                if not _asks(takers):
+                    return _done(name, does, (self, *args), {})
+                function = getattr(member, kind)
+                result = ask(function, takers, (self, *args), {})
+                if result is NotImplemented:
+                    raise refuse(function, takers)
+                return result
 
-    return property(
-        lambda self: access("__get__", self),
-        None if member.fset is None else lambda self, value: access("__set__", self, value),
-        None if member.fdel is None else lambda self: access("__delete__", self),
-        member.__doc__,
-    )
+            use.__doc__ = member.__doc__
+            return use
+
+        return asking
+
+    if isinstance(member, SizeAttribute):
+        return [(member.fget, _size)]
+    pieces = ((member.fget, "__get__"), (member.fset, "__set__"), (member.fdel, "__delete__"))
+    return [(function, access(kind)) for function, kind in pieces if function is not None]
 
 
 # --- what subclasses of Tensor do by default ---

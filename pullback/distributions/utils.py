@@ -26,14 +26,16 @@ def all_hold(condition: Tensor) -> bool:
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Tensors of one shape; plain numbers take the dtype of the first tensor, or the default one."""
     first = next((value for value in values if isinstance(value, pullback.Tensor)), None)
-    if not all(isinstance(value, (pullback.Tensor, *NUMBER)) for value in values):
+    if not all(
+        isinstance(value, (pullback.Tensor, *NUMBER)) or hasattr(value, "__torch_function__") for value in values
+    ):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
         )
     options: dict[str, Any] = {"dtype": pullback.get_default_dtype()}
     if first is not None:
         options = {"dtype": first.dtype, "device": first.device}
-    tensors = [v if isinstance(v, pullback.Tensor) else pullback.tensor(v, **options) for v in values]
+    tensors = [pullback.tensor(v, **options) if isinstance(v, NUMBER) else v for v in values]
     shape = tensors[0].shape
     if all(tensor.shape == shape for tensor in tensors):
         return tuple(tensors)

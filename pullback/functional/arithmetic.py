@@ -329,7 +329,6 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "__rmul__": _multiply,
     "__truediv__": _divide,
     "__rtruediv__": reverse_divide,
-    "__rdiv__": reverse_divide,
     "__pow__": power_of,
     "__rpow__": reverse_power,
     "__neg__": neg,

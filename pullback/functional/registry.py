@@ -50,6 +50,11 @@ class Functions(Table):
         same = type(function) is not FunctionType or function.__name__ == name
         super().__setitem__(name, function if same else under_name(function, name))
 
+    def update(self, functions: dict[str, Any]) -> None:  # type: ignore[override]
+        """Announce several."""
+        for name, function in functions.items():
+            self[name] = function
+
     def find(self, name: str) -> Callable[..., Any] | None:
         """The function of this name, None if there is none."""
         return self[name] if name in self or name in self.homes else None

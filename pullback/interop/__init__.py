@@ -16,6 +16,7 @@ from ..autograd.mode import is_grad_enabled
 from ..autograd.tape import wrap
 from ..device import require_cpu
 from ..dtypes import from_numpy_dtype
+from ..functional.registry import under_name
 from ..notices import warn_user
 from ..storage import storage_of
 from ..tensor import Tensor
@@ -134,4 +135,4 @@ def attach() -> None:
         "__array_function__": function_protocol,
     }
     for name, function in protocols.items():
-        setattr(Tensor, name, function)
+        setattr(Tensor, name, under_name(function, name, f"Tensor.{name}"))

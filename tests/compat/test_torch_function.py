@@ -185,3 +185,32 @@ def test_what_an_attribute_is_set_to_has_no_say():
         print(table.grad.is_sparse)
     """
     assert output(code) == "True\n"
+
+
+def test_operators_and_attributes_stay_the_objects_that_a_program_has_kept():
+    """Also once plain tensors ask, because there is a mode or an object of another library; and what is traced is put back."""
+    code = """
+        import pullback as torch
+        from pullback.overrides import TorchFunctionMode
+        names = [name for name in vars(torch.Tensor) if name not in ("__iter__", "__dict__")]
+        kept = {name: getattr(torch.Tensor, name) for name in names}
+        getter, seen = torch.Tensor.shape.__get__, []
+        class Mode(TorchFunctionMode):
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                seen.append(func)
+                return func(*args, **(kwargs or {}))
+        x = torch.ones(2)
+        with Mode():
+            x + 1, x[0], x.shape, x ** 2, 1 / x, x == x, x.data
+        wanted = ["add", "__getitem__", "__pow__", "__rdiv__", "__eq__"]
+        assert all(kept[name] in seen for name in wanted) and getter in seen and kept["data"].__get__ in seen
+        assert all(getattr(torch.Tensor, name) == kept[name] for name in names)
+        x - 1, x.dtype
+        with Mode(), Mode():
+            x - 1
+        print(seen.count(torch.Tensor.sub))
+        import pullback.fx
+        pullback.fx.symbolic_trace(lambda x: x - x.sum()[None])
+        print((x - 1).tolist(), x.shape, x[0].item())
+    """
+    assert output(code).splitlines() == ["2", "[0.0, 0.0] torch.Size([2]) 1.0"]

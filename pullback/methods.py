@@ -84,8 +84,9 @@ _SAME = {"__str__": "__repr__", "__rdiv__": "__rtruediv__", "nelement": "numel",
 def _as_member(member: Any, name: str) -> Any:
     """An operator or attribute that is Tensor's own: what asks `__torch_function__` is it alone, and not what it is made of."""
     if isinstance(member, property):
-        own = [function and under_name(function, name) for function in (member.fget, member.fset, member.fdel)]
-        return type(member)(*own, member.__doc__)
+        own: Any = [function and under_name(function, name) for function in (member.fget, member.fset, member.fdel)]
+        kind: Any = type(member)
+        return kind(*own, member.__doc__)
     return _as_method(member, name) if type(member) is FunctionType else member
 
 

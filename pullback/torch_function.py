@@ -350,7 +350,7 @@ def redirect_members(cls: type) -> None:
             for function, make in asking:
                 _send_round(function, _Progress.members, _as_entry(make))
         else:
-            made = [make(function) for function, make in asking]
+            made: list[Any] = [make(function) for function, make in asking]
             setattr(cls, name, type(member)(*made) if isinstance(member, property) else made[0])
     if cls is not Tensor and vars(cls).get("__repr__") is not None:
         cls.__str__ = cls.__repr__  # type: ignore[method-assign]

@@ -60,7 +60,7 @@ class Functions(Table):
         return self[name] if name in self or name in self.homes else None
 
 
-def under_name(function: FunctionType, name: str, place: str = "") -> FunctionType:
+def under_name(function: Any, name: str, place: str = "") -> FunctionType:
     """The same function as another object, with another name: who implements `__torch_function__` tells aliases apart.
 
     It is pickled as the name `place` of its module.

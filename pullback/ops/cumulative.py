@@ -38,13 +38,14 @@ def _accumulate(ufunc: Any, x: Any, axis: int, reverse: bool = False) -> Any:
     if not reverse and (wider is None or x.size <= WIDE_RUNNING_TOTALS):
         return ufunc.accumulate(x if wider is None else x.astype(wider), axis).astype(x.dtype, copy=False)
     out = np.empty(x.shape, x.dtype)
-    source, target = (np.flip(x, axis), np.flip(out, axis)) if reverse else (x, out)
+    both: tuple[Any, Any] = (np.flip(x, axis), np.flip(out, axis)) if reverse else (x, out)
+    source, target = both
     if wider is None:
         ufunc.accumulate(source, axis, out=target)
         return out
     total: Any = None
-    count = max(1, WIDE_RUNNING_TOTALS * len(x) // max(1, x.size))
-    for start in range(0, len(x), count):
+    count = max(1, WIDE_RUNNING_TOTALS * len(source) // max(1, x.size))
+    for start in range(0, len(source), count):
         part = source[start : start + count].astype(wider)
         if axis == 0 and start:
             part[0] = ufunc(total, part[0])

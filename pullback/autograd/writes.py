@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays.batched import Batched, NotBatchable
 from ..arrays.without_elements import is_form
 from ..dtypes import can_cast, from_numpy_dtype
+from ..kernels.like import is_elsewhere
 from ..storage import Storage, storage_of
 from ..tensor import Tensor, anchor_of
 from . import tape
@@ -250,7 +251,7 @@ def write_in_place(
     may share memory (as in an expanded tensor).
     """
     mode = current_mode()
-    if mode.special:
+    if mode.special or is_elsewhere(tensor._array):
         return in_place(tensor, lambda x, *values: tape.apply(op, (x, *values), params), *others)
     array = tensor.memory()
     recording = mode.grad and _any_requires_grad(tensor, others)

@@ -14,6 +14,7 @@ from ..arrays.batched import NotBatchable
 from ..autograd import writes
 from ..autograd.tape import apply, wrap
 from ..dtypes import number_in
+from ..kernels.places import write_scatter
 from ..layout import contiguous_format
 from ..ops import indexing
 from ..ops import scatter as ops
@@ -76,7 +77,7 @@ def scatter_(
     op, others, params = _scatter_plan(self, dim, index, source, reduce)
     if op is None or not index._array.size:
         return writes.in_place(self, FUNCTIONS["scatter"], dim, index, source, reduce=reduce)
-    writer = ops.write_scatter if len(others) > 1 else ops.write_scatter_value
+    writer = write_scatter if len(others) > 1 else ops.write_scatter_value
     return writes.write_in_place(self, op, others, params, writer)
 
 

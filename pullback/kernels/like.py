@@ -46,7 +46,7 @@ def brought(value: Any, home: Any) -> Any:
         return value
     if type(value) is ndarray:
         return np.asarray(value, like=home)
-    if type(value) is tuple:
+    if isinstance(value, tuple):
         found = tuple([brought(entry, home) for entry in value])
         return value if all(map(is_, found, value)) else found
     return value
@@ -69,6 +69,11 @@ def full(shape: tuple[int, ...], value: Any, like: Any, dtype: Any = None) -> An
     out = empty(shape, like, dtype)
     out.fill(value)
     return out
+
+
+def counted(count: int, like: Any) -> Any:
+    """0, 1, 2, ... where an array is."""
+    return np.arange(count, like=like) if _elsewhere[type(like)] else np.arange(count)
 
 
 def copy(x: Any, order: Any = "K") -> Any:

@@ -7,134 +7,82 @@ places (amax, prod, mean) in `scatter_reduce.py`.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, linear, op
-from ..kernels.like import copy, zeros
+from ..kernels import places as kernels
+from ..kernels.like import brought, copy, counted, zeros
 from ..kernels.order import like
-from ..kernels.thresholds import PLACES_AT_ONCE, REMEMBERED_PLACES
 from .fusing import in_single
-from .indexing import add_slices
 from .layouts import GATHERED, PUT_FLAT, SCATTERED, SLICES_AT, SLICES_FILLED, TAKEN
-from .striding import in_order
-
-
-@functools.lru_cache(maxsize=128)
-def _own_places(shape: tuple, axis: int) -> list:
-    """For each axis but one the numbers 0, 1, ... along it, in a shape that broadcasts to `shape`."""
-    ndim = len(shape)
-    return [None if d == axis else np.arange(n).reshape((-1,) + (1,) * (ndim - d - 1)) for d, n in enumerate(shape)]
-
-
-def along_axis(index: Any, axis: int) -> tuple[Any, ...]:
-    """NumPy's index for the elements whose place along `axis` is in `index` and is their own along the others."""
-    few = index.size <= REMEMBERED_PLACES  # then making the numbers takes longer than using them
-    parts = (_own_places if few else _own_places.__wrapped__)(index.shape, axis)
-    return (*parts[:axis], index, *parts[axis + 1 :])
-
-
-@functools.lru_cache(maxsize=128)
-def _own_offsets(wanted: tuple, shape: tuple, axis: int) -> tuple:
-    """Where elements of an index of shape `wanted` lie in a row of `shape`, were they all 0; how far 1 is along the axis."""
-    steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
-    own = _own_places(wanted, axis)
-    offsets = sum(
-        [place * step for place, step in zip(own, steps, strict=True) if place is not None], np.zeros(wanted, np.intp)
-    )
-    return offsets, steps[axis]
-
-
-def flat_places(index: Any, shape: tuple, axis: int) -> Any:
-    """The places that `along_axis` means in an array of this shape, as one long row. For few indices."""
-    offsets, step = _own_offsets(index.shape, shape, axis)
-    return index + offsets if step == 1 else index * step + offsets
-
-
-def places_by_blocks(index: Any, shape: tuple[int, ...], axis: int) -> Iterator[tuple[slice, Any]]:
-    """Ranges along the first axis of an index, and the places of the elements there, few enough to stay in the cache."""
-    steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
-    rows = max(PLACES_AT_ONCE * len(index) // max(index.size, 1), 1)
-    own = _own_places.__wrapped__((min(rows, len(index)), *index.shape[1:]), axis)
-    offsets: Any = sum([place * step for place, step in zip(own, steps, strict=True) if place is not None])
-    for start in range(0, len(index), rows):
-        block = slice(start, start + rows)
-        part = index[block]
-        if len(part) < rows and axis and len(index) > rows:
-            offsets = offsets[: len(part)]  # fewer rows in the last one
-        first = offsets + start * steps[0] if axis else offsets
-        yield block, part * steps[axis] + first if steps[axis] != 1 else part + first
-
-
-def all_places(index: Any, shape: tuple[int, ...], axis: int) -> Any:
-    """The places of `places_by_blocks` as one row."""
-    if index.size <= REMEMBERED_PLACES:
-        return flat_places(index, shape, axis).reshape(-1)
-    return np.concatenate([places.reshape(-1) for _, places in places_by_blocks(index, shape, axis)])
-
-
-def whole_slices(index: Any, shape: tuple[int, ...], axis: int) -> Any:
-    """The numbers of the slices that `numbers[:, None].expand(-1, width)` stands for; None for other indices."""
-    for d, step in enumerate(index.strides):
-        if d != axis and (step or index.shape[d] != shape[d]):
-            return None
-    return index[tuple([slice(None) if d == axis else 0 for d in range(index.ndim)])] if index.size else None
-
 
 # --- gather: one index for each element ---
 
 
-def picked_along(x: Any, index: Any, axis: int) -> Any:
-    """The elements whose place along `axis` is in `index`, in an array of its shape."""
-    if not x.flags.c_contiguous:
-        return in_order(x[along_axis(index, axis)])
-    if index.size <= REMEMBERED_PLACES:
-        return x.take(flat_places(index, x.shape, axis))
-    out = np.empty(index.shape, x.dtype)
-    for block, places in places_by_blocks(index, x.shape, axis):
-        x.take(places, out=out[block], mode="clip")  # they are in bounds; any other mode would copy the result
+def places_of(index: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """Where the elements are, in an array of a shape as one long row, that an index along an axis means."""
+    if not shape:
+        return index * 0
+    steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+    places = index * steps[axis]
+    for d, size in enumerate(index.shape):
+        if d != axis:
+            own = counted(size, index) * steps[d]
+            places = places + np.reshape(own, (size,) + (1,) * (len(index.shape) - d - 1))
+    return places
+
+
+def add_at_places(out: Any, index: Any, src: Any, axis: int) -> Any:
+    """`out`, which is contiguous, with the elements of `src` added where an index means."""
+    index = brought(index, out)
+    src = np.reshape(_cut(src, index), -1)
+    np.add.at(np.reshape(out, -1), np.reshape(places_of(index, out.shape, axis), -1), src.astype(out.dtype, copy=False))
     return out
+
+
+def write_at_places(out: Any, index: Any, src: Any, axis: int) -> Any:
+    """`out`, which is contiguous, with the elements of `src`, or one number, where an index means."""
+    index = brought(index, out)
+    np.reshape(out, -1)[places_of(index, out.shape, axis)] = _cut(src, index) if getattr(src, "ndim", 0) else src
+    return out
+
+
+def _cut(src: Any, index: Any) -> Any:
+    """As much of a source as an index has places for."""
+    if not index.ndim or src.ndim != index.ndim:
+        return np.reshape(np.reshape(src, -1)[: index.size], index.shape)
+    return src[tuple(map(slice, index.shape))]
 
 
 def _gather(x: Any, index: Any, axis: int) -> Any:
-    if index.ndim and index.ndim == x.ndim:
-        slices = whole_slices(index, x.shape, axis) if index.size > REMEMBERED_PLACES else None
-        return picked_along(x, index, axis) if slices is None else x.take(slices, axis)
-    return np.array(x.reshape(-1)[index.reshape(-1)].reshape(index.shape))  # numbers, or no indices at all
+    index = brought(index, x)
+    return np.reshape(x, -1)[places_of(index, x.shape, axis)]
+
+
+def _scatter_add(x: Any, index: Any, src: Any, axis: int) -> Any:
+    return add_at_places(copy(x, "C"), index, src, axis)
 
 
 @in_single
-def _scatter_add(x: Any, index: Any, src: Any, axis: int) -> Any:
+def _fast_scatter_add(x: Any, index: Any, src: Any, axis: int) -> Any:
     out = copy(x, "C")
-    write_scatter_add(out, index, src, axis)
+    kernels.write_scatter_add(out, index, src, axis)
     return out
 
 
-def write_scatter_add(out: Any, index: Any, src: Any, axis: int) -> None:
-    """`out += src` at the places of an index. `out` is contiguous."""
-    if not index.ndim or index.ndim != out.ndim:
-        np.add.at(out.reshape(-1), index.reshape(-1), src.reshape(-1)[: index.size])
-        return
-    if src.shape != index.shape:
-        src = src[tuple(map(slice, index.shape))]
-    if index.size <= REMEMBERED_PLACES and src.dtype is out.dtype:
-        np.add.at(out.reshape(-1), flat_places(index, out.shape, axis).reshape(-1), src.reshape(-1))
-    elif (slices := whole_slices(index, out.shape, axis)) is not None:
-        add_slices(out, slices, src, axis)
-    else:
-        src, flat = src.astype(out.dtype, copy=False), out.reshape(-1)
-        for block, places in places_by_blocks(index, out.shape, axis):
-            np.add.at(flat, places.reshape(-1), src[block].reshape(-1))
+def _spread(x: Any, index: Any, shape: tuple, axis: int) -> Any:
+    return add_at_places(zeros(shape, x), index, x, axis)
 
 
 @in_single
-def _spread(x: Any, index: Any, shape: tuple, axis: int) -> Any:
+def _fast_spread(x: Any, index: Any, shape: tuple, axis: int) -> Any:
     out = zeros(shape, x)
-    write_scatter_add(out, index, x, axis)
+    kernels.write_scatter_add(out, index, x, axis)
     return out
 
 
@@ -149,58 +97,94 @@ def _back(g: Any, src_shape: tuple, index: Any, axis: int) -> Any:
     return pad(picked, before=(0,) * len(after), after=after, value=0)
 
 
+_SHAPES = (
+    ((2, 3), (2, 2)),
+    ((4,), (7,)),
+    ((3, 2, 4), (3, 5, 2)),
+    ((0, 3), (0, 2)),
+    ((90, 100), (90, 95)),
+    ((300, 40), (60, 40)),
+)
+
+
+def _places_drawn(draw: Any, source: bool = False) -> Iterator[Any]:
+    """Arrays and indices of each shape along an axis, with a source if asked for."""
+    for shape, index_shape in _SHAPES:
+        axis = 0 if shape == (300, 40) else len(shape) // 2
+        index = draw.whole(index_shape, shape[axis])
+        yield (draw(*shape), index, *([draw(*index_shape)] if source else [])), {"axis": axis}
+
+
+def _spread_samples(draw: Any) -> Iterator[Any]:
+    for (x, index, src), params in _places_drawn(draw, source=True):
+        yield (src, index), {"shape": x.shape, **params}
+
+
 gather: Op = linear(
     "GatherBackward0",
     _gather,
     x=lambda g, x_shape, index, axis: spread(g, index, shape=x_shape, axis=axis),
     index=None,
+    kernel=kernel(kernels.gathered),
     batch=GATHERED,
+    samples=_places_drawn,
 )
 spread: Op = linear(
-    "ScatterAddBackward0", _spread, x=lambda g, index, axis: gather(g, index, axis=axis), index=None, batch=SCATTERED
+    "ScatterAddBackward0",
+    _spread,
+    x=lambda g, index, axis: gather(g, index, axis=axis),
+    index=None,
+    kernel=kernel(_fast_spread),
+    batch=SCATTERED,
+    samples=_spread_samples,
 )
-scatter_add: Op = linear("ScatterAddBackward0", _scatter_add, x=lambda g: g, index=None, src=_back, batch=SCATTERED)
+scatter_add: Op = linear(
+    "ScatterAddBackward0",
+    _scatter_add,
+    x=lambda g: g,
+    index=None,
+    src=_back,
+    kernel=kernel(_fast_scatter_add),
+    batch=SCATTERED,
+    samples=lambda draw: _places_drawn(draw, source=True),
+)
 
 
 def _scatter(x: Any, index: Any, src: Any, axis: int) -> Any:
+    return write_at_places(copy(x, "C"), index, src, axis)
+
+
+def _fast_scatter(x: Any, index: Any, src: Any, axis: int) -> Any:
     out = copy(x, "C")
-    write_scatter(out, index, src, axis)
+    kernels.write_scatter(out, index, src, axis)
     return out
-
-
-def write_scatter(out: Any, index: Any, src: Any, axis: int) -> None:
-    """`scatter` on memory as it is."""
-    if not index.ndim or not out.ndim:
-        out.reshape(-1)[index.reshape(-1)] = src.reshape(-1)[: index.size] if getattr(src, "ndim", 0) else src
-        return
-    if getattr(src, "ndim", 0) and src.shape != index.shape:
-        src = src[tuple(map(slice, index.shape))]
-    if not out.flags.c_contiguous:
-        out[along_axis(index, axis)] = src
-    elif index.size <= REMEMBERED_PLACES:
-        out.reshape(-1)[flat_places(index, out.shape, axis)] = src
-    else:
-        flat, several = out.reshape(-1), getattr(src, "ndim", 0)
-        for block, places in places_by_blocks(index, out.shape, axis):
-            flat[places] = src[block] if several else src
 
 
 def write_scatter_value(out: Any, index: Any, axis: int, value: Any) -> None:
     """`scatter` of one value on memory as it is."""
-    write_scatter(out, index, out.dtype.type(value), axis)
+    kernels.write_scatter(out, index, out.dtype.type(value), axis)
 
 
 def _scatter_value(x: Any, index: Any, axis: int, value: Any) -> Any:
     return _scatter(x, index, x.dtype.type(value), axis)
 
 
+def _distinct_samples(draw: Any, *more: str, **params: Any) -> Iterator[Any]:
+    """Of places that are written to the last value stays, and which that is, no library promises: none is written twice."""
+    for (x, index), axis in _places_drawn(draw):
+        order = np.argsort(draw(*x.shape), axis["axis"])[tuple(map(slice, index.shape))]
+        yield (x, order, *[draw(*order.shape) for _ in more]), {**axis, **params}
+
+
 scatter_zero: Op = linear(
     "ScatterBackward1",
-    lambda x, index, axis: _scatter(x, index, x.dtype.type(0), axis),
+    lambda x, index, axis: _scatter(x, index, 0, axis),
     x=lambda g, index, axis: scatter_zero(g, index, axis=axis),
     index=None,
+    kernel=kernel(lambda x, index, axis: _fast_scatter(x, index, x.dtype.type(0), axis)),
     batch=SCATTERED,
     aten="scatter.value",
+    samples=_distinct_samples,
 )
 scatter_src: Op = linear(
     "ScatterBackward0",
@@ -208,62 +192,104 @@ scatter_src: Op = linear(
     x=lambda g, index, axis: scatter_zero(g, index, axis=axis),
     index=None,
     src=_back,
+    kernel=kernel(_fast_scatter),
     batch=SCATTERED,
     aten="scatter.src",
+    samples=lambda draw: _distinct_samples(draw, "src"),
 )
 scatter_value: Op = op(
     "ScatterBackward1",
     _scatter_value,
     x=lambda g, index, axis: scatter_zero(g, index, axis=axis),
     index=None,
+    kernel=kernel(lambda x, index, axis, value: _fast_scatter(x, index, x.dtype.type(value), axis)),
     batch=SCATTERED,
     aten="scatter.value",
+    samples=lambda draw: _distinct_samples(draw, value=2.5),
 )
 
 # --- index_*: one index for each slice ---
+
+
+def _spanned(index: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """An index of slices along an axis as one for each element of slices that have a shape together."""
+    return np.broadcast_to(np.reshape(index, (-1,) + (1,) * (len(shape) - axis - 1)), shape)
 
 
 def _slices(index: Any, axis: int) -> tuple:
     return (*(slice(None),) * axis, index)
 
 
+def _sources(source: Any, index: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, Any]:
+    """Slices to be put into an array of a shape, with an index for each of their elements."""
+    source = np.reshape(source, (*shape[:axis], index.size, *shape[axis + 1 :]))
+    return _spanned(brought(index, source), source.shape, axis), source
+
+
 def _index_add(x: Any, index: Any, source: Any, axis: int, alpha: Any = 1) -> Any:
-    out = copy(x, "C")
-    write_index_add(out, index, source, axis, alpha)
-    return out
+    if type(alpha) is not int or alpha != 1:
+        source = source * alpha
+    if not x.ndim:
+        return x + np.sum(source)
+    return _scatter_add(x, *_sources(source, index, x.shape, axis), axis)
 
 
 def write_index_add(out: Any, index: Any, source: Any, axis: int, alpha: Any = 1) -> None:
     """`index_add` on memory as it is."""
-    if type(alpha) is not int or alpha != 1:
-        source = source * out.dtype.type(alpha)
-    if not out.ndim:
-        out += np.add.reduce(source.reshape(-1)).astype(out.dtype)
-        return
-    add_slices(out, index.reshape(-1), source, axis)
+    kernels.write_index_add(out, index, source, axis, alpha)
+
+
+def _fast_index_add(x: Any, index: Any, source: Any, axis: int, alpha: Any = 1) -> Any:
+    out = copy(x, "C")
+    kernels.write_index_add(out, index, source, axis, alpha)
+    return out
 
 
 def _place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
-    out = zeros(shape, x)
+    if not shape:
+        return np.sum(x)
+    index, x = _sources(x, index, shape, axis)
+    return _spread(x, index, shape, axis)
+
+
+def _fast_place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
     if not shape:
         return np.add.reduce(x.reshape(-1)).astype(x.dtype)
-    add_slices(out, index.reshape(-1), x, axis, fresh=True)
+    out = zeros(shape, x)
+    kernels.add_slices(out, index.reshape(-1), x, axis, fresh=True)
     return out
+
+
+def _slices_drawn(draw: Any, source: bool = False) -> Iterator[Any]:
+    """Arrays, and indices of slices along an axis, with such slices if asked for."""
+    for shape, axis in (((4,), 0), ((3, 4), 1), ((3, 4, 2), 1), ((3, 0), 0), ((300, 40), 0)):
+        index = draw.whole((5 * shape[axis],), shape[axis])
+        slices = (*shape[:axis], len(index), *shape[axis + 1 :])
+        yield (draw(*shape), index, *([draw(*slices)] if source else [])), {"axis": axis}
+
+
+def _placed_samples(draw: Any) -> Iterator[Any]:
+    for (x, index, source), params in _slices_drawn(draw, source=True):
+        yield (source, index), {"shape": x.shape, **params}
 
 
 index_select: Op = linear(
     "IndexSelectBackward0",
-    lambda x, index, axis: x.take(index, axis) if x.ndim else copy(x),
+    lambda x, index, axis: np.take(x, brought(index, x), axis) if x.ndim else copy(x),
     x=lambda g, x_shape, index, axis: place_slices(g, index, shape=x_shape, axis=axis),
     index=None,
+    kernel=kernel(lambda x, index, axis: x.take(index, axis) if x.ndim else NotImplemented),
     batch=SLICES_AT,
+    samples=_slices_drawn,
 )
 place_slices: Op = linear(
     "IndexAddBackward0",
     _place_slices,
     x=lambda g, index, axis: index_select(g, index, axis=axis),
     index=None,
+    kernel=kernel(_fast_place_slices),
     batch=SLICES_AT,
+    samples=_placed_samples,
 )
 
 
@@ -274,22 +300,32 @@ def _index_add_source(g: Any, index: Any, source_shape: tuple, axis: int, alpha:
 
 
 index_add: Op = linear(
-    "IndexAddBackward0", _index_add, x=lambda g: g, index=None, source=_index_add_source, batch=SLICES_AT
+    "IndexAddBackward0",
+    _index_add,
+    x=lambda g: g,
+    index=None,
+    source=_index_add_source,
+    kernel=kernel(_fast_index_add),
+    batch=SLICES_AT,
+    samples=lambda draw: [
+        (given, {**params, "alpha": alpha}) for given, params in _slices_drawn(draw, source=True) for alpha in (1, 2.5)
+    ],
 )
 
 
 def _index_copy(x: Any, index: Any, source: Any, axis: int) -> Any:
     out = copy(x, "C")
-    if not out.ndim:
-        return np.array(source, out.dtype).reshape(-1)[-1:].reshape(()) if index.size else out
-    out[_slices(index.reshape(-1), axis)] = source
+    if out.ndim:
+        out[_slices(brought(index, x).reshape(-1), axis)] = source
+    elif index.size:
+        out[...] = source.reshape(-1)[-1]
     return out
 
 
 def _index_clear(x: Any, index: Any, axis: int) -> Any:
     out = copy(x, "C")
     if out.ndim:
-        out[_slices(index.reshape(-1), axis)] = 0
+        out[_slices(brought(index, x).reshape(-1), axis)] = 0
     elif index.size:
         out[...] = 0
     return out
@@ -322,7 +358,7 @@ def _index_fill(x: Any, index: Any, value: Any, axis: int) -> Any:
 def write_index_fill(out: Any, index: Any, value: Any, axis: int) -> None:
     """`index_fill` on memory as it is."""
     if out.ndim:
-        out[_slices(index.reshape(-1), axis)] = value
+        out[_slices(brought(index, out).reshape(-1), axis)] = value
     elif index.size:
         out[...] = value
 
@@ -354,12 +390,12 @@ index_fill_from: Op = linear(
 
 
 def _take(x: Any, index: Any) -> Any:
-    return x.reshape(-1)[index]
+    return x.reshape(-1)[brought(index, x)]
 
 
 def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
     out = copy(x, "C")
-    flat = out.reshape(-1)
+    index, flat = brought(index, x), out.reshape(-1)
     if accumulate:
         np.add.at(flat, index.reshape(-1), source.reshape(-1).astype(out.dtype, copy=False))
     else:
@@ -381,7 +417,7 @@ place_flat: Op = linear(
 
 def _clear_flat(x: Any, index: Any) -> Any:
     out = copy(x, "C")
-    out.reshape(-1)[index.reshape(-1)] = 0
+    out.reshape(-1)[brought(index, x).reshape(-1)] = 0
     return out
 
 
@@ -402,13 +438,13 @@ put: Op = linear(
 
 def _masked_select(x: Any, mask: Any) -> Any:
     shape = np.broadcast_shapes(x.shape, mask.shape)
-    return np.broadcast_to(x, shape)[np.broadcast_to(mask, shape)]
+    return np.broadcast_to(x, shape)[np.broadcast_to(brought(mask, x), shape)]
 
 
 def _place_masked(x: Any, mask: Any, shape: tuple) -> Any:
     full = np.broadcast_shapes(shape, mask.shape)
     out = zeros(full, x)
-    out[np.broadcast_to(mask, full)] = x
+    out[np.broadcast_to(brought(mask, x), full)] = x
     return out
 
 
@@ -424,9 +460,9 @@ place_masked: Op = linear("MaskedScatterBackward0", _place_masked, x=lambda g, m
 
 def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     shape = np.broadcast_shapes(x.shape, mask.shape)
-    out = np.array(np.broadcast_to(x, shape), order="C")
-    mask = np.broadcast_to(mask, shape)
-    out[mask] = source.reshape(-1)[: np.count_nonzero(mask)]
+    out = copy(np.broadcast_to(x, shape), "C")
+    mask = np.broadcast_to(brought(mask, x), shape)
+    out[mask] = source.reshape(-1)[: int(np.count_nonzero(mask))]
     return out
 
 

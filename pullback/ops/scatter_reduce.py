@@ -12,9 +12,10 @@ import numpy as np
 
 from ..autograd.op import Op, op
 from ..kernels.groups import accumulate
+from ..kernels.places import all_places, whole_slices
 from ..tensor import Tensor
 from .layouts import SAME, SCATTERED
-from .scatter import all_places, gather, scatter_zero, spread, whole_slices
+from .scatter import gather, scatter_zero, spread
 
 _UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 

@@ -6,52 +6,73 @@ transpose `add_along`. Distinct elements have no gradient, as in torch: asking f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, fused, linear, op
-from ..kernels.like import NUMPYS, brought, full, running
+from ..kernels.like import NUMPYS, brought, counted, full, is_elsewhere, running, zeros
 from ..kernels.order import dense_order, inverse
+from ..kernels.places import flat_places, picked_along, write_scatter, write_scatter_add
 from ..kernels.thresholds import LONG_ROW, REMEMBERED_PLACES, SORTED_PARTLY, TIES_BY_PYTHON
 from .counting import sortable
 from .layouts import ALL_ALONG, along
-from .scatter import flat_places, picked_along, write_scatter, write_scatter_add
+from .scatter import add_at_places, write_at_places
 from .striding import in_order
 
 
-def _take_along(x: Any, index: Any, axis: int) -> Any:
+def _fast_take_along(x: Any, index: Any, axis: int) -> Any:
     """`np.take_along_axis`, without its overhead where there are few axes."""
     if x.ndim == 1:
         return x[index]
     if x.shape[:axis] == index.shape[:axis] and x.shape[axis + 1 :] == index.shape[axis + 1 :]:
         return picked_along(x, index, axis)
-    return np.take_along_axis(x, index, axis)
+    return NotImplemented
 
 
 def _add_along(x: Any, index: Any, axis: int, size: int, distinct: bool = False) -> Any:
     """Zeros of length `size` along the axis with the elements of `x` added at `index` (`distinct`: without repeats)."""
+    out = zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x)
+    return (write_at_places if distinct else add_at_places)(out, index, x, axis)
+
+
+def _fast_add_along(x: Any, index: Any, axis: int, size: int, distinct: bool = False) -> Any:
     out = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
-    if distinct:
-        write_scatter(out, index, x, axis)
-    else:
-        write_scatter_add(out, index, x, axis)
+    (write_scatter if distinct else write_scatter_add)(out, index, x, axis)
     return out
+
+
+def _orders(draw: Any) -> Iterator[Any]:
+    """Arrays of each shape, the order of the elements along an axis, and the axis."""
+    for shape in ((5,), (2, 3), (2, 3, 4), (0, 3), (100, 90), (90, 100)):
+        for axis in range(len(shape)):
+            x = draw(*shape)
+            yield x, np.argsort(x, axis)[(*(slice(None),) * axis, slice(2))], axis
 
 
 take_along: Op = linear(
     "GatherBackward0",
-    _take_along,
-    batch=ALL_ALONG,
+    lambda x, index, axis: np.take_along_axis(x, brought(index, x), axis),
     x=lambda g, index, x_shape, axis: add_along(g, index, axis=axis, size=x_shape[axis]),
     index=None,
+    kernel=kernel(_fast_take_along),
+    batch=ALL_ALONG,
+    samples=lambda draw: [((x, order), {"axis": axis}) for x, order, axis in _orders(draw)],
 )
 add_along: Op = linear(
     "ScatterAddBackward0",
     _add_along,
-    batch=ALL_ALONG,
     x=lambda g, index, axis: take_along(g, index, axis=axis),
     index=None,
+    kernel=kernel(_fast_add_along),
+    batch=ALL_ALONG,
+    samples=lambda draw: [
+        ((draw(*order.shape), order), {"axis": axis, "size": x.shape[axis], "distinct": distinct})
+        for x, order, axis in _orders(draw)
+        for distinct in (True, False)
+    ],
 )
 
 
@@ -74,7 +95,7 @@ def _selection(node_name: str, forward: Any, distinct: bool = True, **fields: An
 def picked(x: Any, index: Any, axis: int, keepdims: Any) -> tuple[Any, ...]:
     """(values, indices) for an index array that has the axis with size 1."""
     index = in_order(index)
-    values = _take_along(x, index, axis)
+    values = take_along.forward(x, index, axis=axis)
     if not keepdims:
         index, values = np.squeeze(index, axis), np.squeeze(values, axis)
     return values, index
@@ -98,7 +119,7 @@ def _sort(x: Any, axis: int, descending: bool, keepdims: Any) -> tuple:
         turned = in_order(x.transpose(dims))
         return tuple(part.transpose(inverse(dims)) for part in _sort(turned, dims.index(axis), descending, keepdims))
     order = order_of(x, axis, descending)
-    return _take_along(x, order, axis), order
+    return take_along.forward(x, order, axis=axis), order
 
 
 sort: Op = _selection("SortBackward0", _sort)
@@ -134,13 +155,14 @@ def _ranks(row: Any, descending: bool) -> list[int]:
 def _first_as_torch(x: Any, order: Any, tied: Any, axis: int, largest: bool) -> Any:
     """The order with those of equal elements in front that torch has there, in rows where some are equal.
 
-    The rows are gone through in Python: where that would be much work, equal elements come in the order of their places.
+    The rows are gone through in Python: where that would be much work, or elsewhere, equal elements come in the order of
+    their places.
     """
     from ..kernels.ties import best_places
 
     length, count = x.shape[axis], order.shape[axis]
     numbers = np.flatnonzero(tied)
-    if len(numbers) * length > TIES_BY_PYTHON:
+    if len(numbers) * length > TIES_BY_PYTHON or is_elsewhere(x):
         return order
     rows = np.moveaxis(x, axis, -1).reshape(-1, length)
     placed = np.moveaxis(order, axis, -1)
@@ -159,7 +181,7 @@ def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: Any) -> tuple:
     found = _partly_sorted(x, length - k if largest else k - 1, axis) if 0 < k <= length // 8 else None
     if found is None:
         order = order_of(x, axis, largest)[(*lead, slice(0, k + 1))]
-        values = _take_along(x, order, axis)
+        values = take_along.forward(x, order, axis=axis)
         apart = _apart(values, axis, largest)
         order, values = in_order(order[(*lead, slice(0, k))]), in_order(values[(*lead, slice(0, k))])
         if not k or apart.all():
@@ -180,12 +202,12 @@ def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: Any) -> tuple:
         places = np.flatnonzero(taken).reshape(*keys.shape[:-1], k) % length
         order = order_of(np.take_along_axis(keys, places, -1), places.ndim - 1, largest)
         order = in_order(np.moveaxis(np.take_along_axis(places, order, -1), -1, axis))
-        values = _take_along(x, order, axis)
+        values = take_along.forward(x, order, axis=axis)
         tied = left_out | ~_apart(values, axis, largest).all(axis)
         if not tied.any():
             return values, order
     order = _first_as_torch(x, order, tied, axis, largest)
-    return _take_along(x, order, axis), order
+    return take_along.forward(x, order, axis=axis), order
 
 
 topk: Op = _selection("TopkBackward0", _topk)
@@ -239,7 +261,7 @@ def _mode(x: Any, axis: int, keepdims: Any) -> tuple:
     length = values.shape[-1]
     new = full(values.shape, True, values, np.bool_)
     new[..., 1:] = values[..., 1:] != values[..., :-1]
-    position = brought(np.arange(length), values)
+    position = counted(length, values)
     start = running(np.maximum, np.where(new, position, 0), values.ndim - 1)
     count = position - start + 1
     best = np.argmax(count, axis=-1, keepdims=True)  # the end of the first of the longest runs
@@ -252,21 +274,41 @@ mode: Op = _selection("ModeBackward0", _mode)
 # --- extrema with indices ---
 
 
-def _extremes(x: Any, index: Any, ufunc: Any, axis: int, keepdims: Any) -> tuple:
-    """(values, indices): of few elements, taking them is quicker than finding them again."""
+def _extremes(x: Any, index: Any, axis: int, keepdims: Any) -> tuple:
+    """(values, indices) of an index array that has the axis with size 1."""
+    values = np.take_along_axis(x, index, axis)
+    return (values, index) if keepdims else (np.squeeze(values, axis), np.squeeze(index, axis))
+
+
+def _fast_extremes(x: Any, index: Any, ufunc: Any, axis: int, keepdims: Any) -> tuple:
+    """The same: of few elements, taking them is quicker than finding them again."""
     few = x.size <= REMEMBERED_PLACES and x.flags.c_contiguous
     values = x.take(flat_places(index, x.shape, axis)) if few else in_order(ufunc.reduce(x, axis, None, None, True))
     return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))
 
 
+def _extreme_samples(draw: Any) -> Iterator[Any]:
+    for shape, axis in (((5,), 0), ((2, 3), 1), ((3, 2, 4), 1), ((0, 3), 1), ((100, 90), 0)):
+        for keepdims in (True, False):
+            yield (draw(*shape),), {"axis": axis, "keepdims": keepdims}
+
+
 max_index: Op = _selection(
     "MaxBackward0",
-    lambda x, axis, keepdims: _extremes(x, x.argmax(axis, keepdims=True), np.maximum, axis, keepdims),
+    lambda x, axis, keepdims: _extremes(x, np.argmax(x, axis=axis, keepdims=True), axis, keepdims),
+    kernel=kernel(
+        lambda x, axis, keepdims: _fast_extremes(x, x.argmax(axis, keepdims=True), np.maximum, axis, keepdims)
+    ),
+    samples=_extreme_samples,
     aten="max.dim",
 )
 min_index: Op = _selection(
     "MinBackward0",
-    lambda x, axis, keepdims: _extremes(x, x.argmin(axis, keepdims=True), np.minimum, axis, keepdims),
+    lambda x, axis, keepdims: _extremes(x, np.argmin(x, axis=axis, keepdims=True), axis, keepdims),
+    kernel=kernel(
+        lambda x, axis, keepdims: _fast_extremes(x, x.argmin(axis, keepdims=True), np.minimum, axis, keepdims)
+    ),
+    samples=_extreme_samples,
     aten="min.dim",
 )
 
@@ -283,7 +325,7 @@ def _running(x: Any, axis: int, ufunc: Any) -> tuple:
         found = np.flatnonzero(reached)
         places = np.repeat(found, np.diff(found, append=x.size)).reshape(x.shape)
         return values, places - np.arange(0, x.size, x.shape[axis]).reshape(*x.shape[:-1], 1)
-    places = brought(np.arange(x.shape[axis]), x).reshape((-1,) + (1,) * (x.ndim - axis - 1))
+    places = counted(x.shape[axis], x).reshape((-1,) + (1,) * (x.ndim - axis - 1))
     return values, running(np.maximum, np.where(reached, places, 0), axis)
 
 

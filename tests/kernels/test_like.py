@@ -40,6 +40,7 @@ def test_together():
     assert type(first) is Elsewhere and second is array and third is None
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.logaddexp], ids=lambda u: u.__name__)
 @pytest.mark.parametrize(
     ("shape", "axis"), [((7,), 0), ((4, 3), 0), ((2, 8, 3), 1), ((3, 1), 1), ((2, 0), 1), ((5, 9), 1)]

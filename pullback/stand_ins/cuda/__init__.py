@@ -7,7 +7,7 @@ a GPU raises torch's own `AssertionError`. Names that are not here are refused b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 __all__ = [
     "Event", "Stream", "CUDAGraph", "amp", "current_device", "current_stream", "default_stream", "device",
@@ -216,10 +216,6 @@ def _legacy(name: str) -> Any:
     from pullback.torch_names.legacy_types import tensor_type
 
     return tensor_type(name, on_gpu=True)
-
-
-if TYPE_CHECKING:
-    from . import amp, nvtx
 
 
 def __getattr__(name: str) -> Any:

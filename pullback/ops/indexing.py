@@ -14,7 +14,7 @@ import numpy as np
 
 from ..autograd.kernel import kernel
 from ..autograd.op import Op, linear, op
-from ..kernels import places as kernels
+from ..kernels import indices as kernels
 from ..kernels.like import brought, copy, counted, zeros
 from ..kernels.order import ordered
 from ..kernels.thresholds import MASKED_BY_BITS

@@ -7,13 +7,17 @@ whether that is an error. Eigenvalues, singular values and QR are in `decomposit
 from __future__ import annotations
 
 import functools
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, conjugate, op
 from ..dtypes import kind_of
 from ..kernels import linear_algebra as kernels
+from ..kernels.like import brought, copy, full, zeros
 from ..kernels.order import by_columns
 from .layouts import LAST_AXES, LEADING, MATRICES, MATRIX_AND_VECTOR, PSEUDO_INVERSE
 from .matmul import adjoint, diagonal_of
@@ -121,12 +125,41 @@ def _triangular_left(g: Any, a: Any, out: Any, left: bool, upper: bool, unit: bo
     return triu(full, diagonal=int(unit)) if upper else tril(full, diagonal=-int(unit))
 
 
+def _solve_triangular(a: Any, b: Any, left: bool, upper: bool, unit: bool) -> Any:
+    """X with a X = b (or X a = b); only one triangle of `a` is read, not its diagonal if `unit`."""
+    if not left:
+        turned = _solve_triangular(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2), True, not upper, unit)
+        return np.swapaxes(turned, -1, -2)
+    triangle = np.triu(a, int(unit)) if upper else np.tril(a, -int(unit))
+    if unit:
+        triangle = triangle + brought(np.eye(a.shape[-1], dtype=a.dtype), a)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    matrices = [np.broadcast_to(part, (*batch, *part.shape[-2:])) for part in (triangle, b)]
+    return np.linalg.solve(*matrices)
+
+
+def _triangular_samples(draw: Any) -> Iterator[Any]:
+    for a_shape, b_shape in (
+        ((3, 3), (3, 2)),
+        ((2, 4, 4), (4, 4)),
+        ((3, 3), (2, 3, 3)),
+        ((3, 3), (3, 0)),
+        ((100, 100), (100, 100)),
+    ):
+        for left, upper, unit in itertools.product((True, False), repeat=3):
+            b = draw(*b_shape)
+            a = 0.1 * draw(*a_shape) + 2 * np.eye(a_shape[-1], dtype=b.dtype)
+            yield (a, b if left else np.swapaxes(b, -1, -2)), {"left": left, "upper": upper, "unit": unit}
+
+
 solve_triangular: Op = op(
     "LinalgSolveTriangularBackward0",
-    laid_by_columns(kernels.solve_triangular),
+    _solve_triangular,
     a=_triangular_left,
     b=_triangular_right,
+    kernel=kernel(laid_by_columns(kernels.solve_triangular)),
     batch=MATRICES,
+    samples=_triangular_samples,
 )
 
 # --- pseudo-inverse ---
@@ -134,7 +167,7 @@ solve_triangular: Op = op(
 
 def _pinv(x: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if x.size == 0:
-        return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
+        return zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x)
     if hermitian:
         values, left = np.linalg.eigh(x)
         right = adjoint(left)
@@ -191,7 +224,7 @@ def _leave_one_out(values: Any) -> Any:
 
 def _cofactors(x: Any) -> Any:
     if x.size == 0:
-        return np.array(x)
+        return copy(x)
     try:
         inverted = np.linalg.inv(x)
         condition = np.abs(x).sum(-1).max(-1) * np.abs(inverted).sum(-1).max(-1)
@@ -207,11 +240,11 @@ def _cofactors(x: Any) -> Any:
 def _cofactor_change(x: Any, m: Any) -> Any:
     """The derivative of the cofactors of x in the direction m, in the basis where x is diagonal."""
     if x.size == 0:
-        return np.array(m)
+        return copy(m)
     left, values, right = np.linalg.svd(x)
     sign = np.linalg.det(left) * np.linalg.det(right)
     size = x.shape[-1]
-    others = np.where(np.eye(size, dtype=bool), 1, values[..., None, :] * np.ones((size, 1), values.dtype))
+    others = np.where(brought(np.eye(size, dtype=bool), values), 1, values[..., None, :] * full((size, 1), 1, values))
     pairs = _set_diagonal(_leave_one_out(others), 0)  # [i, j]: the product of all values but the i-th and the j-th
     turned = adjoint(left) @ m @ adjoint(right)
     diagonal = (pairs @ np.einsum("...ii->...i", turned)[..., None])[..., 0]
@@ -292,12 +325,12 @@ cholesky: Op = op(
 
 def _cholesky_solve(b: Any, factor: Any, upper: bool) -> Any:
     lower = adjoint(factor) if upper else factor
-    inner = kernels.solve_triangular(lower, b, True, False, False)
-    return kernels.solve_triangular(adjoint(lower), inner, True, True, False)
+    inner = solve_triangular.forward(lower, b, left=True, upper=False, unit=False)
+    return solve_triangular.forward(adjoint(lower), inner, left=True, upper=True, unit=False)
 
 
 def _cholesky_inverse(factor: Any, upper: bool) -> Any:
-    return _cholesky_solve(np.eye(factor.shape[-1], dtype=factor.dtype), factor, upper)
+    return _cholesky_solve(brought(np.eye(factor.shape[-1], dtype=factor.dtype), factor), factor, upper)
 
 
 def _factor_cotangent(change: Any, factor: Any, upper: bool) -> Any:

@@ -16,7 +16,7 @@ from ..autograd.op import Op, conjugate, elementwise, fused, linear, op, passed_
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, kind_of, number_in
 from ..kernels import rectifier
-from ..kernels.like import brought, copy, empty
+from ..kernels.like import brought, copy, empty, full
 from ..kernels.order import converted, ordered
 from ..kernels.thresholds import MASKED_BY_BITS, MAYBE_BLOCKED, RECTIFIED_BY_BITS, SQUARED_BY_UFUNC
 from ..quiet import restore, silence, warning_settings
@@ -714,7 +714,7 @@ where: Op = op(
 
 fill: Op = op(
     "FillBackward2",
-    lambda x, value: np.full(x.shape, value, x.dtype),
+    lambda x, value: full(x.shape, value, x),
     kind="elementwise_pull",
     x=flat,
     aten="fill_.Scalar",

@@ -6,12 +6,14 @@ All linear. Views are in `shape.py`; picking elements by index arrays in `indexi
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, linear, op
-from ..kernels.like import copy, empty
+from ..kernels.like import copy, full, zeros
 from ..kernels.order import has_channels_last, in_dims, keeping_channels, like, with_channels_last
 from ..kernels.rectifier import BITS
 from ..kernels.thresholds import MASKED_TRIANGLE, REMEMBERED_TRIANGLE
@@ -39,13 +41,13 @@ def _cut(g: Any, needs: tuple, shapes: tuple, axis: int) -> list:
     return pieces
 
 
-def _stack(*arrays: Any, axis: int) -> Any:
+def _fast_stack(*arrays: Any, axis: int) -> Any:
     first = arrays[0]
     if axis < 2 and first.ndim == 4 and not first.flags.c_contiguous and all(map(has_channels_last, arrays)):
         return in_dims(np.stack(arrays, axis), (0, 3, 4, 1, 2) if axis else (0, 1, 3, 4, 2))
-    if not axis and type(first) is np.ndarray:
+    if not axis:
         return np.array(arrays, first.dtype)
-    out = empty((*first.shape[:axis], len(arrays), *first.shape[axis:]), first)
+    out = np.empty((*first.shape[:axis], len(arrays), *first.shape[axis:]), first.dtype)
     lead: tuple[Any, ...] = (slice(None),) * axis
     if len(arrays) <= 8:
         for number, array in enumerate(arrays):
@@ -57,11 +59,17 @@ def _stack(*arrays: Any, axis: int) -> Any:
 concatenate: Op = linear("CatBackward0", _concatenate, variadic=True, joint=_cut, inputs=(), batch=ALL_ALONG)
 stack: Op = linear(
     "StackBackward0",
-    _stack,
+    lambda *arrays, axis: np.stack(arrays, axis),
     variadic=True,
     inputs=(),
     joint=lambda g, needs, axis: [g[(*(slice(None),) * axis, i)] if needed else None for i, needed in enumerate(needs)],
+    kernel=kernel(_fast_stack),
     batch=ALL_ALONG,
+    samples=lambda draw: [
+        (tuple([draw(*shape) for _ in range(count)]), {"axis": axis})
+        for shape, count in (((), 2), ((3,), 1), ((2, 3), 3), ((0, 2), 2), ((2, 3, 2, 2), 2), ((300, 40), 9))
+        for axis in range(len(shape) + 1)
+    ],
 )
 
 
@@ -77,7 +85,7 @@ def _corners(shapes: tuple) -> list:
 
 def _block_diagonal(*arrays: Any) -> Any:
     shapes = tuple(array.shape for array in arrays)
-    out = np.zeros((sum(rows for rows, _ in shapes), sum(columns for _, columns in shapes)), arrays[0].dtype)
+    out = zeros((sum(rows for rows, _ in shapes), sum(columns for _, columns in shapes)), arrays[0])
     for array, place in zip(arrays, _corners(shapes), strict=True):
         out[place] = array
     return out
@@ -136,7 +144,7 @@ rotate: Op = linear(
 # --- parts set to zero, parts added ---
 
 
-def _triangle(x: Any, diagonal: int, lower: bool) -> Any:
+def _fast_triangle(x: Any, diagonal: int, lower: bool) -> Any:
     """Elements of a triangle of matrices, zeros elsewhere."""
     x = in_order(x)
     rows, columns = x.shape[-2:]
@@ -159,16 +167,28 @@ def _mask(rows: int, columns: int, diagonal: int, lower: bool, kind: Any) -> Any
     return inside if kind is None else np.negative(inside.astype(kind))
 
 
-def _tril(x: Any, diagonal: int) -> Any:
-    return _triangle(x, diagonal, True)
+def _matrices(draw: Any) -> Iterator[Any]:
+    for shape in ((3, 4), (2, 4, 3), (0, 3), (2, 2, 2, 2), (100, 90), (600, 600)):
+        for diagonal in (0, -1, 2) if len(shape) < 4 else (-9, 9):
+            yield (draw(*shape),), {"diagonal": diagonal}
 
 
-def _triu(x: Any, diagonal: int) -> Any:
-    return _triangle(x, diagonal, False)
-
-
-tril: Op = linear("TrilBackward0", _tril, x=lambda g, diagonal: tril(g, diagonal=diagonal), batch=LAST_AXES)
-triu: Op = linear("TriuBackward0", _triu, x=lambda g, diagonal: triu(g, diagonal=diagonal), batch=LAST_AXES)
+tril: Op = linear(
+    "TrilBackward0",
+    lambda x, diagonal: np.tril(x, diagonal),
+    x=lambda g, diagonal: tril(g, diagonal=diagonal),
+    kernel=kernel(lambda x, diagonal: _fast_triangle(x, diagonal, True)),
+    batch=LAST_AXES,
+    samples=_matrices,
+)
+triu: Op = linear(
+    "TriuBackward0",
+    lambda x, diagonal: np.triu(x, diagonal),
+    x=lambda g, diagonal: triu(g, diagonal=diagonal),
+    kernel=kernel(lambda x, diagonal: _fast_triangle(x, diagonal, False)),
+    batch=LAST_AXES,
+    samples=_matrices,
+)
 
 
 def _pad(x: Any, before: tuple, after: tuple, value: Any) -> Any:
@@ -177,7 +197,7 @@ def _pad(x: Any, before: tuple, after: tuple, value: Any) -> Any:
         return copy(x[tuple([slice(-b, n + a) for n, b, a in zip(x.shape, before, after, strict=True)])])
     sizes = list(zip(x.shape, before, after, strict=True))
     shape = [n + b + a for n, b, a in sizes]
-    out = np.full(shape, value, x.dtype) if value else np.zeros(shape, x.dtype)
+    out = full(shape, value, x) if value else zeros(shape, x)
     if min(before + after, default=0) < 0:
         x = x[tuple([slice(-b if b < 0 else 0, n + a if a < 0 else n) for n, b, a in sizes])]
         sizes = [(n, b if b > 0 else 0, 0) for n, (_, b, _) in zip(x.shape, sizes, strict=True)]
@@ -212,7 +232,7 @@ def _repeat_transpose(g: Any, x_shape: tuple, repeats: tuple) -> Any:
 # The transpose of an operation without any output elements: zeros, and back to nothing.
 empty_sum: Op = linear(
     "RepeatBackward0",
-    lambda x, shape: np.zeros(shape, x.dtype),
+    lambda x, shape: zeros(shape, x),
     x=lambda g, x_shape: empty_sum(g, shape=x_shape),
     batch=OF_SHAPE,
 )

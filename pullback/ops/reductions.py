@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from math import prod
 from typing import Any
 
@@ -282,10 +283,13 @@ log_softmax: Op = op(
 
 def _shared(g: Any, winners: Any, axis: tuple) -> Any:
     """A cotangent, shared equally among ties."""
-    if type(winners) is np.ndarray and type(g) is np.ndarray:
-        mask = winners.astype(g.dtype)
-        return g * mask / _sum(mask, axis, True)
-    return g * winners / np.sum(winners, axis=axis, keepdims=True)
+    mask = winners * np.ones_like(g)
+    return g * mask / np.sum(mask, axis=axis, keepdims=True)
+
+
+def _fast_shared(g: Any, winners: Any, axis: tuple) -> Any:
+    mask = winners.astype(g.dtype)
+    return g * mask / _sum(mask, axis, True)
 
 
 def _extreme_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> Any:
@@ -293,23 +297,36 @@ def _extreme_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> A
     return _shared(unkeep(g, axis, keepdims), x == unkeep(out, axis, keepdims), axis)
 
 
+def _fast_extreme_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> Any:
+    return _fast_shared(unkeep(g, axis, keepdims), x == unkeep(out, axis, keepdims), axis)
+
+
+def _whole_winners(x: Any, out: Any) -> Any:
+    return (x == out) | (np.isnan(x) & np.isnan(out))
+
+
 def _whole_extreme_pullback(g: Any, x: Any, out: Any, axis: tuple) -> Any:
     """If the result is NaN, shared among all that are. Others get 0, whatever the cotangent."""
-    winners = (x == out) | (np.isnan(x) & np.isnan(out))
+    winners = _whole_winners(x, out)
     return keep(winners, _shared(g, winners, axis))
+
+
+def _fast_whole_extreme_pullback(g: Any, x: Any, out: Any, axis: tuple) -> Any:
+    winners = _whole_winners(x, out)
+    return keep(winners, _fast_shared(np.asarray(g), winners, axis))
 
 
 _largest: Any = np.maximum.reduce
 _smallest: Any = np.minimum.reduce
 
 
-def _amax(x: Any, axis: tuple, keepdims: Any) -> Any:
+def _fast_amax(x: Any, axis: tuple, keepdims: Any) -> Any:
     if _is_one_of_few(x, axis, keepdims):
         return x.ravel()[x.argmax()]  # NaN if there is one: it counts as the largest, and as the smallest
     return in_order(_largest(x, axis, None, None, keepdims))  # type: ignore[call-overload]
 
 
-def _amin(x: Any, axis: tuple, keepdims: Any) -> Any:
+def _fast_amin(x: Any, axis: tuple, keepdims: Any) -> Any:
     if _is_one_of_few(x, axis, keepdims):
         return x.ravel()[x.argmin()]
     return in_order(_smallest(x, axis, None, None, keepdims))  # type: ignore[call-overload]
@@ -326,18 +343,68 @@ def _is_one_of_few(x: Any, axis: tuple, keepdims: Any) -> bool:
     )
 
 
-amax: Op = op("AmaxBackward0", _amax, x=_extreme_pullback, batch=along("axis"))
-amin: Op = op("AminBackward0", _amin, x=_extreme_pullback, batch=along("axis"))
-max_all: Op = op("MaxBackward1", _amax, x=_whole_extreme_pullback, batch=along("axis"))
-min_all: Op = op("MinBackward1", _amin, x=_whole_extreme_pullback, batch=along("axis"))
+def _amax(x: Any, axis: tuple, keepdims: Any) -> Any:
+    return np.max(x, axis=axis, keepdims=keepdims)
+
+
+def _amin(x: Any, axis: tuple, keepdims: Any) -> Any:
+    return np.min(x, axis=axis, keepdims=keepdims)
+
+
+def _extreme_samples(draw: Any) -> Iterator[Any]:
+    """Numbers among which some are equal."""
+    for shape, axis in (((5,), (0,)), ((2, 3), (1,)), ((3, 2, 4), (0, 2)), ((0, 3), (1,)), ((100, 90), (0,))):
+        for keepdims in (True, False):
+            yield (np.round(draw(*shape)),), {"axis": axis, "keepdims": keepdims}
+
+
+def _whole_samples(draw: Any) -> Iterator[Any]:
+    for shape in ((), (5,), (2, 3), (100, 90)):
+        yield (np.round(draw(*shape)),), {"axis": tuple(range(len(shape))), "keepdims": False}
+    yield (draw(0, 3),), {"axis": (1,), "keepdims": True}
+
+
+def _extreme(node_name: str, formula: Any, fast: Any) -> Op:
+    """The gradient of an extreme along axes is shared among those that are it."""
+    return op(
+        node_name,
+        formula,
+        x=_extreme_pullback,
+        kernel=kernel(fast, x=_fast_extreme_pullback),
+        batch=along("axis"),
+        samples=_extreme_samples,
+    )
+
+
+def _whole_extreme(node_name: str, formula: Any, fast: Any) -> Op:
+    """The same of all elements, where NaN is an extreme, too."""
+    return op(
+        node_name,
+        formula,
+        x=_whole_extreme_pullback,
+        kernel=kernel(fast, x=_fast_whole_extreme_pullback),
+        batch=along("axis"),
+        samples=_whole_samples,
+    )
+
+
+amax: Op = _extreme("AmaxBackward0", _amax, _fast_amax)
+amin: Op = _extreme("AminBackward0", _amin, _fast_amin)
+max_all: Op = _whole_extreme("MaxBackward1", _amax, _fast_amax)
+min_all: Op = _whole_extreme("MinBackward1", _amin, _fast_amin)
+
+
+def _both_extremes(g: tuple, x: Any, outs: tuple, axis: tuple, keepdims: Any) -> tuple:
+    return (sum(_extreme_pullback(slope, x, out, axis, keepdims) for slope, out in zip(g, outs, strict=True)),)
+
 
 aminmax: Op = op(
     "AminmaxBackward0",
     lambda x, axis, keepdims: (_amin(x, axis, keepdims), _amax(x, axis, keepdims)),
     inputs=("x",),
     outputs=0,
-    joint=lambda g, x, outs, axis, keepdims: (
-        _extreme_pullback(g[0], x, outs[0], axis, keepdims) + _extreme_pullback(g[1], x, outs[1], axis, keepdims),
-    ),
+    joint=_both_extremes,
+    kernel=kernel(lambda x, axis, keepdims: (_fast_amin(x, axis, keepdims), _fast_amax(x, axis, keepdims))),
     batch=along("axis"),
+    samples=_extreme_samples,
 )

@@ -16,6 +16,7 @@ import numpy as np
 from ..autograd.kernel import kernel
 from ..autograd.op import Op, linear, op
 from ..kernels import places as kernels
+from ..kernels.indices import add_slices
 from ..kernels.like import brought, copy, counted, zeros
 from ..kernels.order import like
 from .fusing import in_single
@@ -256,7 +257,7 @@ def _fast_place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
     if not shape:
         return np.add.reduce(x.reshape(-1)).astype(x.dtype)
     out = zeros(shape, x)
-    kernels.add_slices(out, index.reshape(-1), x, axis, fresh=True)
+    add_slices(out, index.reshape(-1), x, axis, fresh=True)
     return out
 
 

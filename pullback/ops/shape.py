@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.fit import sum_to
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, linear
 from ..kernels.like import copy, zeros
 from ..kernels.order import with_steps_of
@@ -231,7 +232,14 @@ replace_diagonal: Op = linear(
 # --- windows ---
 
 
-def _unfold(x: Any, axis: int, size: int, step: int) -> Any:
+def _windows(x: Any, axis: int, size: int, step: int) -> Any:
+    if x.ndim == 0:
+        return np.reshape(x, -1)[:size]
+    windows = np.lib.stride_tricks.sliding_window_view(x, size, axis)
+    return windows[(*(slice(None),) * axis, slice(None, None, step))]
+
+
+def _fast_windows(x: Any, axis: int, size: int, step: int) -> Any:
     if x.ndim == 0:
         return view_at(x, (size,), (x.itemsize,))
     count = (x.shape[axis] - size) // step + 1
@@ -261,8 +269,20 @@ fold: Op = linear(
 )
 unfold: Op = linear(
     "UnfoldBackward0",
-    _unfold,
+    _windows,
     view=True,
     x=lambda g, x_shape, axis, size, step: fold(g, shape=x_shape, axis=axis, size=size, step=step),
+    kernel=kernel(_fast_windows),
     batch=WINDOWS,
+    samples=lambda draw: [
+        ((draw(*shape),), {"axis": axis, "size": size, "step": step})
+        for shape, axis, size, step in (
+            ((), 0, 1, 1),
+            ((5,), 0, 3, 2),
+            ((4, 7, 2), 1, 2, 3),
+            ((3, 4), 0, 3, 1),
+            ((0, 4), 1, 2, 2),
+            ((100, 90), 1, 7, 3),
+        )
+    ],
 )

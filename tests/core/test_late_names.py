@@ -21,7 +21,17 @@ def test_import_needs_numpy_alone_and_loads_few_modules():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     loaded = set(done.stdout.split())
     assert not loaded & {"scipy", "torch", "ml_dtypes", "opt_einsum", "rich", "tqdm", "matplotlib", "unittest"}
-    of_every_program = ("", ".like", ".memory", ".threads", ".thresholds", ".products", ".rectifier", ".order")
+    of_every_program = (
+        "",
+        ".indices",
+        ".like",
+        ".memory",
+        ".threads",
+        ".thresholds",
+        ".products",
+        ".rectifier",
+        ".order",
+    )
     loaded -= {"pullback.kernels" + name for name in of_every_program}
     assert not {
         m for m in loaded if m.startswith(("pullback.nn", "pullback.optim", "pullback.func.", "pullback.kernels"))

@@ -7,7 +7,7 @@ import pytest
 
 import pullback
 from pullback.kernels.groups import accumulate
-from pullback.kernels.places import add_slices
+from pullback.kernels.indices import add_slices
 
 SIZES = [
     (20, 100, 8),

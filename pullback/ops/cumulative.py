@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, conjugate, linear, op
-from ..kernels.like import NUMPYS, empty, full, is_elsewhere, running, zeros
+from ..kernels.like import NUMPYS, copy, empty, full, is_elsewhere, running, zeros
 from ..kernels.thresholds import WIDE_RUNNING_TOTALS
 from .layouts import ALL_ALONG, along
 from .pairs import complex_logaddexp
+from .samples import rows
 from .striding import in_order
 
 
@@ -28,13 +30,16 @@ def _slices(axis: int) -> tuple:
 _WIDER = {("f", 2): np.float32, ("V", 2): np.float32, ("f", 4): np.float64, ("c", 8): np.complex128}
 
 
-def _accumulate(ufunc: Any, x: Any, axis: int, reverse: bool = False) -> Any:
-    """`ufunc.accumulate` with torch's running totals; from the end if `reverse`."""
+def _running(ufunc: Any, x: Any, axis: int, reverse: bool = False) -> Any:
+    """What the elements up to each, and it, give together with torch's running totals; from the end if `reverse`."""
+    wider = _WIDER.get((x.dtype.kind, x.dtype.itemsize), x.dtype)
+    found = running(ufunc, (np.flip(x, axis) if reverse else x).astype(wider), axis).astype(x.dtype)
+    return np.flip(found, axis) if reverse else found
+
+
+def _fast_running(ufunc: Any, x: Any, axis: int, reverse: bool = False) -> Any:
+    """`ufunc.accumulate` in blocks, where totals are wider."""
     x, wider = in_order(x), _WIDER.get((x.dtype.kind, x.dtype.itemsize))
-    if not isinstance(x, NUMPYS):
-        source = np.flip(x, axis) if reverse else x
-        found = running(ufunc, source if wider is None else source.astype(wider), axis).astype(x.dtype, copy=False)
-        return np.flip(found, axis) if reverse else found
     if not reverse and (wider is None or x.size <= WIDE_RUNNING_TOTALS):
         return ufunc.accumulate(x if wider is None else x.astype(wider), axis).astype(x.dtype, copy=False)
     out = np.empty(x.shape, x.dtype)
@@ -56,11 +61,17 @@ def _accumulate(ufunc: Any, x: Any, axis: int, reverse: bool = False) -> Any:
 
 # --- sums ---
 
+
 cumsum: Op = linear(
-    "CumsumBackward0", lambda x, axis, reverse: _accumulate(np.add, x, axis, reverse),
+    "CumsumBackward0",
+    lambda x, axis, reverse: _running(np.add, x, axis, reverse),
     x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse),
+    kernel=kernel(lambda x, axis, reverse: _fast_running(np.add, x, axis, reverse)),
     batch=along("axis"),
-)  # fmt: skip
+    samples=lambda draw: [
+        (given, {**params, "reverse": reverse}) for given, params in rows()(draw) for reverse in (False, True)
+    ],
+)
 
 # --- the recurrence ---
 
@@ -150,9 +161,11 @@ def _cumprod_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
 
 cumprod: Op = op(
     "CumprodBackward0",
-    lambda x, axis: _accumulate(np.multiply, x, axis),
+    lambda x, axis: _running(np.multiply, x, axis),
     x=_cumprod_pullback,
+    kernel=kernel(lambda x, axis: _fast_running(np.multiply, x, axis)),
     batch=along("axis"),
+    samples=rows(),
 )
 
 # --- log-sum-exp ---
@@ -160,11 +173,11 @@ cumprod: Op = op(
 
 def _logcumsumexp(x: Any, axis: int) -> Any:
     if x.dtype.kind != "c":
-        return _accumulate(np.logaddexp, x, axis)
-    rows = np.moveaxis(x, axis, 0)
-    out = np.array(rows)
+        return _running(np.logaddexp, x, axis)
+    parts = np.moveaxis(x, axis, 0)
+    out = copy(parts)
     for i in range(1, len(out)):  # one after the other: the imaginary part adds up, it is not an angle
-        out[i] = complex_logaddexp(out[i - 1], rows[i])
+        out[i] = complex_logaddexp(out[i - 1], parts[i])
     return in_order(np.moveaxis(out, 0, axis))
 
 
@@ -180,4 +193,11 @@ def _logcumsumexp_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
     return total * np.where(present, np.exp(np.where(present, x - out, 0)), 0)
 
 
-logcumsumexp: Op = op("LogcumsumexpBackward0", _logcumsumexp, x=_logcumsumexp_pullback, batch=along("axis"))
+logcumsumexp: Op = op(
+    "LogcumsumexpBackward0",
+    _logcumsumexp,
+    x=_logcumsumexp_pullback,
+    kernel=kernel(lambda x, axis: NotImplemented if x.dtype.kind == "c" else _fast_running(np.logaddexp, x, axis)),
+    batch=along("axis"),
+    samples=rows(),
+)

@@ -196,7 +196,7 @@ def _pad(x: Any, before: tuple, after: tuple, value: Any) -> Any:
     if x.ndim > 1 and max(before + after, default=0) <= 0:
         return copy(x[tuple([slice(-b, n + a) for n, b, a in zip(x.shape, before, after, strict=True)])])
     sizes = list(zip(x.shape, before, after, strict=True))
-    shape = [n + b + a for n, b, a in sizes]
+    shape = tuple([n + b + a for n, b, a in sizes])
     out = full(shape, value, x) if value else zeros(shape, x)
     if min(before + after, default=0) < 0:
         x = x[tuple([slice(-b if b < 0 else 0, n + a if a < 0 else n) for n, b, a in sizes])]

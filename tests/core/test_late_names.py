@@ -22,16 +22,8 @@ def test_import_needs_numpy_alone_and_loads_few_modules():
     loaded = set(done.stdout.split())
     assert not loaded & {"scipy", "torch", "ml_dtypes", "opt_einsum", "rich", "tqdm", "matplotlib", "unittest"}
     of_every_program = (
-        "",
-        ".indices",
-        ".like",
-        ".memory",
-        ".threads",
-        ".thresholds",
-        ".products",
-        ".rectifier",
-        ".order",
-    )
+        "", ".indices", ".like", ".memory", ".order", ".places", ".products", ".rectifier", ".threads", ".thresholds",
+    )  # fmt: skip
     loaded -= {"pullback.kernels" + name for name in of_every_program}
     assert not {
         m for m in loaded if m.startswith(("pullback.nn", "pullback.optim", "pullback.func.", "pullback.kernels"))

@@ -2,6 +2,8 @@
 #
 #   make demo    the founding examples, unchanged, and a small tour
 #   make test    the test suite, with torch as the oracle
+#   make check   everything about one operation: make check OP=tanh
+#   make generated     bring generated files up to date: stubs, tables of names, pictures
 #   make third-party   packages from PyPI that were written for torch
 #   make campaign      two minutes of random programs, on torch and on pullback
 #   make lint    ruff            make types   mypy, and pyright's count
@@ -23,10 +25,10 @@ ORACLE_STAMP := $(VENV)/.stamp-oracle
 DOCS_STAMP := $(VENV)/.stamp-docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test third-party conformance campaign lint types bench docs clean
+.PHONY: help demo test check generated third-party conformance campaign lint types bench docs clean
 
 help:
-	@sed -n '3,9s/^#  *//p' Makefile
+	@sed -n '3,11s/^#  *//p' Makefile
 
 $(VENV_STAMP):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Pullback needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
@@ -64,6 +66,19 @@ demo: $(DEMO_STAMP)
 # Each pytest process computes on one thread: the processes share the cores.
 test: $(ORACLE_STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -q -n $(JOBS) $(PYTEST_FLAGS)
+
+# By the name that holds it in pullback/ops/, or its node's, or a row of the table of gradients. Torch is not asked.
+check: $(DEV_STAMP)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.check $(OP)
+
+# What programs of ours write, in this order; tests compare it with what they would write now. One lists the names of torch.
+generated: $(ORACLE_STAMP)
+	$(BIN)/python -m pullback.functional.late
+	$(BIN)/python -m tools.straighten
+	$(BIN)/python -m tools.stubs
+	$(BIN)/python -m tools.coverage
+	$(BIN)/python -m tools.pictures
+	$(BIN)/python -m tools.figures
 
 # Recordings of torch's databases, where a checkout has them beside it; elsewhere this says so and passes.
 conformance: $(DEV_STAMP)

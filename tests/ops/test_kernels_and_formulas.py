@@ -9,7 +9,7 @@ from pullback.autograd.op import op as op_of
 from pullback.autograd.recording import value_of
 from pullback.autograd.tape import apply, wrap
 from pullback.ops.samples import Draw
-from tests.core.test_cards import operations
+from tests.ops.operations import operations
 
 OPS = {name: op for name, op in operations() if op.kernel is not None}
 CASES = [

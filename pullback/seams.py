@@ -18,6 +18,7 @@ PLACES: dict[str, str] = {
     "backward_to_jac": "multi",
     "below_level": "autograd.forward_mode",
     "check_forward": "autograd.anomaly_mode",
+    "function_of_numpy": "interop.numpy_functions",
     "look": "autograd.views",
     "look_at_base": "arrays.own_memory",
     "run_by_modes": "dispatch",

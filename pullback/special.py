@@ -1,7 +1,7 @@
 """`torch.special`: special functions by their mathematical names.
 
 The functions live in `functional/special_functions.py`; this module gathers them with those that are elementary.
-`special_functions_of` answers which of them stands for a ufunc of `scipy.special`.
+`named_by_scipy` answers which of them stands for a function of `scipy.special`.
 """
 
 from __future__ import annotations
@@ -37,16 +37,23 @@ _FROM_SCIPY = {
 }  # fmt: skip
 
 
-def special_functions_of(ufunc: Any) -> Callable[..., Any] | None:
-    """The differentiable function that stands for a ufunc of scipy.special, or None."""
-    name = ufunc.__name__
-    if name == "log_expit":
-        return lambda x: -_FUNCTIONS["logaddexp"](x.new_zeros(()), -x)
-    if name == "cbrt":
-        return _cube_root
+def named_by_scipy(name: str) -> Callable[..., Any] | None:
+    """The differentiable function that stands for a function of scipy.special, or None."""
     name = _FROM_SCIPY.get(name, name)
-    return globals()[name] if name in __all__ else None
+    return globals()[name] if name in __all__ else _FORMULAS.get(name)
 
 
-def _cube_root(x: Any) -> Any:
-    return x.sign() * x.abs() ** (1 / 3)
+def _log_beta(a: Any, b: Any) -> Any:
+    return _FUNCTIONS["lgamma"](a) + _FUNCTIONS["lgamma"](b) - _FUNCTIONS["lgamma"](a + b)
+
+
+# Ufuncs of SciPy and NumPy that are short formulas of others.
+_FORMULAS: dict[str, Callable[..., Any]] = {
+    "betaln": _log_beta,
+    "beta": lambda a, b: _FUNCTIONS["exp"](_log_beta(a, b)),
+    "cbrt": lambda x: x.sign() * x.abs() ** (1 / 3),
+    "exp10": lambda x: 10.0**x,
+    "log_expit": lambda x: -_FUNCTIONS["logaddexp"](x.new_zeros(()), -x),
+    "rel_entr": lambda x, y: _FUNCTIONS["xlogy"](x, x) - _FUNCTIONS["xlogy"](x, y),
+    "kl_div": lambda x, y: _FUNCTIONS["xlogy"](x, x) - _FUNCTIONS["xlogy"](x, y) - x + y,
+}

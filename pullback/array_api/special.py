@@ -11,26 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from .. import special as _special
+from ..special import named_by_scipy
 from ._array import Array, adopt, in_dtype, plain
 
-# SciPy's name -> ours.
-_NAMES: dict[str, str] = {
-    "j0": "bessel_j0", "j1": "bessel_j1", "y0": "bessel_y0", "y1": "bessel_y1", "k0": "modified_bessel_k0",
-    "k1": "modified_bessel_k1", "k0e": "scaled_modified_bessel_k0", "k1e": "scaled_modified_bessel_k1",
-    **{
-        name: name
-        for name in (
-            "entr erf erfc erfcx erfinv exp2 expit gammainc gammaincc gammaln i0 i0e i1 i1e log_ndtr logit ndtr ndtri "
-            "psi sinc xlog1py xlogy zeta"
-        ).split()
-    },
-}  # fmt: skip
-__all__ = sorted(_NAMES)
+__all__ = (
+    "entr erf erfc erfcx erfinv exp2 expit gammainc gammaincc gammaln i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e log_ndtr logit "
+    "ndtr ndtri psi sinc xlog1py xlogy y0 y1 zeta"
+).split()
 
 
 def _lifted(name: str) -> Callable[..., Array]:
-    function = getattr(_special, _NAMES[name])
+    function: Any = named_by_scipy(name)
 
     def call(*args: Any) -> Array:
         wanted = np.result_type(*map(plain, args), 1.0)

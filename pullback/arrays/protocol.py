@@ -1,6 +1,8 @@
-"""NumPy's functions and ufuncs on batches, in NumPy's own terms (axes and promotion as NumPy has them).
+"""NumPy's functions and ufuncs on batches.
 
-Rules, and code that works on bare arrays, call these. Functions without an entry run example by example.
+Rules, and code that works on bare arrays, call these. Ufuncs run on the arrays inside. Which function stands for one of
+NumPy's is said once, for tensors and batches alike, in `interop/numpy_functions.py`: a batch is put into a tensor for it.
+What is not there runs example by example; here are only those that ask for memory and dtypes, or for values.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..autograd.tape import wrap
-from .batched import CONTROL_FLOW, Batched, NotBatchable, elementwise, level_of, raw
-from .batching_rules import apply_batched, is_tensor, lined_up, plain_payload, uniform, with_batch_axes
+from .batched import CONTROL_FLOW, Batched, DynamicShape, NotBatchable, elementwise, level_of, raw
+from .batching_rules import apply_batched, is_tensor, lined_up, plain_payload, uniform
+from .terms import REDUCTIONS
 
 ndarray = np.ndarray
 
@@ -143,10 +147,7 @@ def _stack(results: list, level: int) -> Any:
     raise NotBatchable(CONTROL_FLOW)
 
 
-_REDUCING = {
-    "sum": np.add.reduce, "prod": np.multiply.reduce, "max": np.maximum.reduce, "min": np.minimum.reduce,
-    "all": np.logical_and.reduce, "any": np.logical_or.reduce,
-}  # fmt: skip
+_REDUCING = {function.__name__: ufunc.reduce for ufunc, function in REDUCTIONS.items()}
 
 
 def reduction_method(batch: Batched, name: str) -> Callable[..., Any]:
@@ -157,8 +158,8 @@ def reduction_method(batch: Batched, name: str) -> Callable[..., Any]:
             if not args:
                 kwargs.setdefault("axis", None)
             return _reduce(_REDUCING[name], batch, *args, **kwargs)
-        function = FUNCTIONS.get(getattr(np, name, None))
-        if function is not None:
+        function = getattr(np, name, None)
+        if function in FUNCTIONS or seams.function_of_numpy(function) is not None:
             return function(batch, *args, **kwargs)
         return loop(lambda array, *rest, **named: getattr(_inside(array), name)(*rest, **named), (batch, *args), kwargs)
 
@@ -186,45 +187,37 @@ def implements(*functions: Any) -> Callable[..., Any]:
 
 
 def _array_function(self: Batched, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-    if any([is_tensor(value) for value in args]):
-        return NotImplemented
-    implementation = FUNCTIONS.get(function)
+    if any([kind is not Batched and hasattr(kind, "_pullback_apply") for kind in types]):
+        return NotImplemented  # a tensor, or a name: it is the layer above
+    own = FUNCTIONS.get(function)
+    if own is not None:
+        return own(*args, **kwargs)
+    implementation = seams.function_of_numpy(function)
     if implementation is not None:
-        return implementation(*args, **kwargs)
+        try:
+            return _inside_of(implementation(*_as_tensors(args), **_as_tensors(kwargs)))
+        except DynamicShape:
+            raise
+        except NotBatchable:  # it looks at values
+            pass
     return loop(function, args, kwargs)
 
 
-def _reducing(function: Callable) -> Callable:
-    """Functions of an array and axes, None for all of them, that drop these axes."""
-
-    def implementation(a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        return loop(function, (a, axis, *args), kwargs) if args else _reduce(function, a, axis, **kwargs)
-
-    return implementation
-
-
-_function: Any
-for _function in (
-    np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.any, np.all, np.nansum, np.nanmean, np.std, np.var,
-):  # fmt: skip
-    FUNCTIONS[_function] = _reducing(_function)
+def _as_tensors(value: Any) -> Any:
+    """Batches as the tensors that programs see under vmap, in whatever they stand."""
+    if type(value) is Batched:
+        return wrap(value)
+    if isinstance(value, dict):
+        return {key: _as_tensors(item) for key, item in value.items()}
+    return type(value)(map(_as_tensors, value)) if type(value) in (tuple, list) else value
 
 
-def _one_axis(function: Callable, usual: int | None = None) -> Callable:
-    """Functions of an array and one axis that keep the array's shape, or drop that axis."""
-
-    def implementation(a: Any, axis: Any = usual, *args: Any, **kwargs: Any) -> Any:
-        if type(a) is not Batched or axis is None or not a.shape or args:
-            return loop(function, (a, axis, *args), kwargs)
-        return a.same(plain_payload(function(a.array, axis=_axes(a, axis), **kwargs)))
-
-    return implementation
-
-
-for _function in (np.cumsum, np.cumprod, np.flip, np.argmax, np.argmin):
-    FUNCTIONS[_function] = _one_axis(_function)
-for _function in (np.sort, np.argsort):
-    FUNCTIONS[_function] = _one_axis(_function, usual=-1)
+def _inside_of(value: Any) -> Any:
+    """What is in the tensors that a function gave, views among them."""
+    if isinstance(value, (tuple, list)):
+        parts = map(_inside_of, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value.memory() if is_tensor(value) and not value.requires_grad and value._tangent is None else value
 
 
 def _of_matrices(function: Callable) -> Callable:
@@ -238,6 +231,7 @@ def _of_matrices(function: Callable) -> Callable:
     return implementation
 
 
+_function: Any
 for _function in (np.linalg.svd, np.linalg.eigvalsh, np.linalg.eigh, np.linalg.qr):
     FUNCTIONS[_function] = _of_matrices(_function)
 
@@ -249,81 +243,6 @@ def _dynamic(function: Callable) -> Callable:
 
 for _function in (np.nonzero, np.argwhere, np.flatnonzero, np.unique):
     FUNCTIONS[_function] = _dynamic(_function)
-
-
-@implements(np.where)
-def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    if x is None:
-        return condition.nonzero()
-    return elementwise(lambda *arrays: np.where(*uniform(list(arrays))), (condition, x, y))
-
-
-@implements(np.clip)
-def _clip(
-    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **_: Any
-) -> Any:
-    low, high = a_min if min is None else min, a_max if max is None else max
-    a = a if low is None else np.maximum(a, low)
-    return a if high is None else np.minimum(a, high)
-
-
-def _unary(function: Callable) -> Callable:
-    return lambda a, *args, **kwargs: a.same(plain_payload(function(a.array, *args, **kwargs)))
-
-
-for _function in (
-    np.real, np.imag, np.copy, np.zeros_like, np.ones_like, np.nan_to_num, np.angle, np.sinc, np.round, np.around, np.isreal,
-    np.iscomplex, np.isposinf, np.isneginf,
-):  # fmt: skip
-    FUNCTIONS[_function] = _unary(_function)
-
-
-@implements(np.full_like)
-def _full_like(a: Batched, fill_value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
-    zeros = a.same(np.zeros(raw(a.array).shape, a.dtype if dtype is None else dtype))
-    return zeros + fill_value
-
-
-@implements(np.transpose, np.permute_dims)
-def _transpose(a: Any, axes: Any = None) -> Any:
-    return a.transpose() if axes is None else a.transpose(tuple(axes))
-
-
-@implements(np.expand_dims)
-def _expand_dims(a: Batched, axis: Any) -> Any:
-    wanted = axis if isinstance(axis, (tuple, list)) else (axis,)
-    ndim = a.ndim + len(wanted)
-    shape = list(a.shape)
-    for one in sorted(one % ndim for one in wanted):
-        shape.insert(one, 1)
-    return a.reshape(tuple(shape))
-
-
-@implements(np.broadcast_to)
-def _broadcast_to(array: Batched, shape: Any, subok: bool = False) -> Any:
-    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    if not array.batched:
-        return array.same(np.broadcast_to(array.array, shape))
-    lined = lined_up(array.array, True, len(shape))
-    return array.same(plain_payload(np.broadcast_to(lined, (raw(lined).shape[0], *shape))))
-
-
-@implements(np.concatenate)
-def _concatenate(arrays: Any, axis: Any = 0, out: Any = None, **_: Any) -> Any:
-    if axis is None:
-        arrays, axis = [np.ravel(array) for array in arrays], 0
-    return _together(np.concatenate, arrays, axis, arrays[0].ndim)
-
-
-def _together(function: Callable, arrays: Any, axis: int, ndim: int) -> Any:
-    level = max(level_of(array) for array in arrays)
-    flags = [level_of(array) == level and array.batched for array in arrays]
-    values = uniform([array.array if level_of(array) == level else array for array in arrays])
-    if not any(flags):
-        return Batched(function(values, axis=axis), level, False)
-    size = next(raw(value).shape[0] for value, flag in zip(values, flags, strict=True) if flag)
-    full = with_batch_axes(values, flags, size)
-    return Batched(plain_payload(function(full, axis=axis % ndim + 1)), level)
 
 
 @implements(np.shares_memory, np.may_share_memory)
@@ -369,27 +288,6 @@ Batched.__rmatmul__ = lambda self, other: matmul(other, self)  # type: ignore[at
 
 
 FUNCTIONS |= {
-    np.empty_like: lambda a, dtype=None, *args, **kwargs: a.same(
-        np.zeros(raw(a.array).shape, a.dtype if dtype is None else dtype)
-    ),
-    np.reshape: lambda a, /, shape=None, order="C", *, copy=None: a.reshape(
-        tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    ),
-    np.ravel: lambda a, order="C": a.reshape(-1),
-    np.swapaxes: lambda a, axis1, axis2: (
-        a.same(plain_payload(np.swapaxes(a.array, _axes(a, axis1), _axes(a, axis2)))) if a.shape else a
-    ),
-    np.diagonal: lambda a, offset=0, axis1=0, axis2=1: a.same(
-        plain_payload(np.diagonal(a.array, offset, _axes(a, axis1), _axes(a, axis2)))
-    ),
-    np.moveaxis: lambda a, source, destination: a.same(
-        plain_payload(np.moveaxis(a.array, _axes(a, source), _axes(a, destination)))
-    ),
-    np.squeeze: lambda a, axis=None: a.squeeze(axis),
-    np.stack: lambda arrays, axis=0, out=None, **_: _together(np.stack, arrays, axis, np.ndim(arrays[0]) + 1),
-    np.shape: lambda a: tuple(a.shape),
-    np.ndim: lambda a: a.ndim,
-    np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.isrealobj: lambda x: x.dtype.kind != "c",
     np.result_type: lambda *values: np.result_type(

@@ -19,11 +19,8 @@ import numpy as np
 from numpy import generic, ndarray
 
 from ..autograd.op import Op
-from .terms import INFIX, PREFIX, Term, Unspeakable, made_again, terms_in, text
+from .terms import INFIX, PREFIX, REDUCTIONS, Term, Unspeakable, made_again, terms_in, text
 
-REDUCTIONS: dict[str, str] = {
-    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
-}  # fmt: skip
 UNCHANGING = ("reshape", "broadcast_to", "ravel", "squeeze", "transpose")  # where the shape is as before
 OPENED = 8  # functions in the formula of an operation up to which it is shown in place of the operation's name
 
@@ -78,10 +75,10 @@ class Spelled(np.lib.mixins.NDArrayOperatorsMixin):
         name = ufunc.__name__
         value = getattr(ufunc, method)(*map(valued, inputs), **valued(options))
         options = {key: option for key, option in options.items() if key not in ("order", "casting")}
-        if method == "reduce" and name in REDUCTIONS:
+        if method == "reduce" and ufunc in REDUCTIONS:
             first, *rest = inputs
             options = {"axis": 0, **dict(zip(("axis", "dtype", "out", "keepdims"), rest)), **options}
-            return spelled_as(REDUCTIONS[name], (first,), _telling(options), value)
+            return spelled_as(REDUCTIONS[ufunc].__name__, (first,), _telling(options), value)
         if method != "__call__":
             return spelled_as(f"{name}.{method}", inputs, options, value)
         if name in INFIX and not options:

@@ -24,6 +24,11 @@ INFIX: dict[str, tuple[str, int]] = {
     "equal": ("==", 6), "not_equal": ("!=", 6),
 }  # fmt: skip
 PREFIX: dict[str, str] = {"negative": "-", "invert": "~", "positive": "+"}
+# What the ufuncs of two operands are called where they reduce.
+REDUCTIONS: dict[np.ufunc, Any] = {
+    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min, np.logical_and: np.all,
+    np.logical_or: np.any,
+}  # fmt: skip
 COMPARISON = 6  # the operators that do not chain as others do
 
 SHARED = 16  # letters from which a part that is used twice gets a name

@@ -1,6 +1,7 @@
 """NumPy's functions on tensors: which torch-level function stands for each ufunc and array function.
 
-The tables are read by the `__array_ufunc__` and `__array_function__` protocols. Arguments have NumPy's names here.
+The tables are read by the `__array_ufunc__` and `__array_function__` protocols of tensors, by those of batches
+(`arrays/protocol.py`), and through them by `array_api`. Arguments have NumPy's names here.
 Where a program asks and no gradient is involved, NumPy computes as it does with torch's tensors: see `left_to_numpy`.
 A function without an entry is NumPy's own then; if a gradient is involved, it is refused with an error and never
 computed on a detached copy. Functions that rules do not need are in `numpy_algebra` and `numpy_arrays`, which are
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.terms import REDUCTIONS
 from ..autograd.tape import wrap
 from ..dtypes import as_dtype
 from ..functional import registry
@@ -32,7 +34,7 @@ _UFUNC_NAMES = {
     "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "arctan2": "atan2", "rint": "round", "conjugate": "conj",
     "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
     "invert": "bitwise_not", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "negative": "neg",
-    "degrees": "rad2deg", "radians": "deg2rad", "mod": "remainder", "cbrt": "cbrt",
+    "degrees": "rad2deg", "radians": "deg2rad", "mod": "remainder",
 }  # fmt: skip
 
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
@@ -67,9 +69,9 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     alike = not isinstance(inputs[0], np.generic)  # `number + tensor`: torch takes its numbers as Python's
     if alike and left_to_numpy(*inputs) and not isinstance(kwargs.get("out", (None,))[0], Tensor):
         return ufunc_of_arrays(ufunc, method, inputs, kwargs)
-    if method == "reduce" and ufunc in _REDUCTIONS and "where" not in kwargs:
-        out, initial = kwargs.pop("out", None), kwargs.pop("initial", None)
-        result = _with_initial(ufunc, _REDUCTIONS[ufunc](*inputs, **kwargs), initial)
+    if method == "reduce" and ufunc in REDUCTIONS and "where" not in kwargs:
+        out = kwargs.pop("out", None)
+        result = FUNCTIONS[REDUCTIONS[ufunc]](*inputs, **{"axis": 0, **kwargs})
         return result if out is None else _write(out[0], result)
     if method == "accumulate" and ufunc.__name__ in _ACCUMULATIONS:
         result = _ACCUMULATIONS[ufunc.__name__](in_dtype(inputs[0], kwargs.get("dtype")), kwargs.get("axis", 0))
@@ -141,32 +143,17 @@ def _write(target: Any, result: Tensor) -> Any:
 
 def _find(ufunc: np.ufunc) -> Callable | None:
     name = _UFUNC_NAMES.get(ufunc.__name__, ufunc.__name__)
-    function = _F.find(name)
+    function = _F.find(name) if hasattr(np, ufunc.__name__) else None  # what SciPy calls kl_div is another function
     if function is None:
-        from ..special import special_functions_of
+        from ..special import named_by_scipy
 
-        function = special_functions_of(ufunc) or _COMPOSITES.get(name)
+        function = named_by_scipy(ufunc.__name__)
     if function is not None:
         if ufunc.nin == 2 and name not in _TAKE_NUMBERS:
             function = _with_numbers(function)
         UFUNCS[ufunc] = function
     return function
 
-
-def _log_beta(a: Any, b: Any) -> Tensor:
-    return _F["lgamma"](a) + _F["lgamma"](b) - _F["lgamma"](a + b)
-
-
-# Functions of scipy.special that are short formulas of others.
-_COMPOSITES: dict[str, Callable[..., Any]] = {
-    "betaln": _log_beta,
-    "beta": lambda a, b: _F["exp"](_log_beta(a, b)),
-    "exp10": lambda x: 10.0**x,
-    "log_expit": lambda x: -_F["logaddexp"](-x, x * 0),
-    "rel_entr": lambda x, y: _F["xlogy"](x, x) - _F["xlogy"](x, y),
-    "kl_div": lambda x, y: _F["xlogy"](x, x) - _F["xlogy"](x, y) - x + y,
-    "entr": lambda x: -_F["xlogy"](x, x),
-}
 
 _REFLECTED = {np.add: "__radd__", np.subtract: "__rsub__", np.multiply: "__rmul__", np.divide: "__rtruediv__"}
 _TAKE_NUMBERS = frozenset({"add", "sub", "mul", "div", "pow", "float_power"})
@@ -186,7 +173,7 @@ def _with_numbers(function: Callable) -> Callable:
 
 
 def call_function(function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
-    implementation = FUNCTIONS.get(function) or _load_more(function)
+    implementation = function_of_numpy(function)
     if implementation is not None and len(args) > 2:
         args = _with_named_out(function, args, kwargs)
     if "out" not in kwargs and function not in _OF_METHODS and left_to_numpy(*args, *kwargs.values()):
@@ -225,10 +212,14 @@ def _with_named_out(function: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]
     return args[:place]
 
 
-def _load_more(function: Any) -> Callable | None:
-    from . import numpy_algebra, numpy_arrays  # noqa: F401  (they announce themselves)
+def function_of_numpy(function: Any) -> Callable[..., Any] | None:
+    """What stands for a function of NumPy's, on tensors and on the batches inside them; None if nothing does."""
+    found = FUNCTIONS.get(function)
+    if found is None:
+        from . import numpy_algebra, numpy_arrays  # noqa: F401  (they announce themselves)
 
-    return FUNCTIONS.get(function)
+        found = FUNCTIONS.get(function)
+    return found
 
 
 def implements(*functions: Any) -> Callable[..., Any]:
@@ -254,14 +245,15 @@ def in_dtype(value: Any, dtype: Any) -> Any:
     return _tensor(value) if dtype is None else _tensor(value).to(as_dtype(np.dtype(dtype)))
 
 
-# What a reduction may start from without a difference.
-_NEUTRAL: dict[np.ufunc, float] = {np.add: 0, np.multiply: 1, np.maximum: -np.inf, np.minimum: np.inf}
-_STEPS = {"sum": np.add, "nansum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+_STEPS: dict[Any, np.ufunc] = {function: ufunc for ufunc, function in REDUCTIONS.items()} | {
+    np.nansum: np.add, np.amax: np.maximum, np.amin: np.minimum
+}  # fmt: skip
 
 
 def _with_initial(step: np.ufunc, result: Any, initial: Any) -> Any:
     """A reduction that started from a number, too."""
-    return result if initial is None or initial is np._NoValue or initial == _NEUTRAL[step] else step(result, initial)
+    neutral = {np.maximum: -np.inf, np.minimum: np.inf}.get(step, step.identity)
+    return result if initial is None or initial is np._NoValue or initial == neutral else step(result, initial)
 
 
 def along(x: Any, axis: Any, keepdims: Any = False) -> tuple[Any, Any, Any]:
@@ -282,7 +274,7 @@ def _reduction(function: Callable, name: str) -> Callable:
         keep = bool(keepdims) if keepdims is not np._NoValue else False
         if where is None or where is np._NoValue:
             result = _reduced(name, in_dtype(a, dtype), axis, keep)
-            return result if initial is None else _with_initial(_STEPS[name], result, initial)
+            return result if initial is None else _with_initial(_STEPS[function], result, initial)
         options = {"dtype": dtype, "initial": initial}
         given = {key: value for key, value in options.items() if value is not None}
         shown = f"np.{function.__name__} with where"
@@ -297,15 +289,6 @@ for _numpy, _name in (
 ):  # fmt: skip
     FUNCTIONS[_numpy] = _reduction(_numpy, _name)
 
-
-def _reduction_of_steps(name: str) -> Callable:
-    return lambda a, axis=0, dtype=None, keepdims=False: _reduced(name, in_dtype(a, dtype), axis, keepdims)
-
-
-_REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
-    np.add: _reduction_of_steps("sum"), np.multiply: _reduction_of_steps("prod"),
-    np.maximum: _reduction_of_steps("amax"), np.minimum: _reduction_of_steps("amin"),
-}  # fmt: skip
 
 _ACCUMULATIONS: dict[str, Callable[..., Any]] = {
     "add": lambda a, axis: _F["cumsum"](a, axis),

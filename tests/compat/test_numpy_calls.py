@@ -257,3 +257,28 @@ def test_an_array_lives_as_long_as_the_tensor_that_has_its_memory():
     assert known() is not None
     del tensor
     assert known() is None
+
+
+@pytest.mark.parametrize("inputs", [1, 2])
+def test_functions_of_scipy_are_scipys_or_refused(inputs):
+    """Some have a name that is another function's in torch."""
+    values = [np.array([0.3, 0.5, 0.8]), np.array([0.2, 0.6, 0.7])][:inputs]
+    answered = 0
+    for name in dir(scipy_special):
+        ufunc = getattr(scipy_special, name)
+        if (
+            not isinstance(ufunc, np.ufunc)
+            or (ufunc.nin, ufunc.nout) != (inputs, 1)
+            or "d" * inputs + "->d" not in ufunc.types
+        ):
+            continue
+        try:
+            found = ufunc(*[torch.tensor(value, requires_grad=True) for value in values])
+        except TypeError as error:
+            assert "has no differentiable counterpart" in str(error), name
+            continue
+        except NotImplementedError:  # a gradient that torch does not have either
+            continue
+        np.testing.assert_allclose(found.detach().numpy(), ufunc(*values), rtol=1e-9, err_msg=name)
+        answered += 1
+    assert answered >= (20, 5)[inputs - 1]

@@ -158,7 +158,7 @@ def reduction_method(batch: Batched, name: str) -> Callable[..., Any]:
             if not args:
                 kwargs.setdefault("axis", None)
             return _reduce(_REDUCING[name], batch, *args, **kwargs)
-        function = getattr(np, name, None)
+        function: Any = getattr(np, name, None)
         if function in FUNCTIONS or seams.function_of_numpy(function) is not None:
             return function(batch, *args, **kwargs)
         return loop(lambda array, *rest, **named: getattr(_inside(array), name)(*rest, **named), (batch, *args), kwargs)

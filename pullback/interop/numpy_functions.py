@@ -252,7 +252,7 @@ _STEPS: dict[Any, np.ufunc] = {function: ufunc for ufunc, function in REDUCTIONS
 
 def _with_initial(step: np.ufunc, result: Any, initial: Any) -> Any:
     """A reduction that started from a number, too."""
-    neutral = {np.maximum: -np.inf, np.minimum: np.inf}.get(step, step.identity)
+    neutral = -np.inf if step is np.maximum else np.inf if step is np.minimum else step.identity
     return result if initial is None or initial is np._NoValue or initial == neutral else step(result, initial)
 
 

@@ -30,6 +30,11 @@ def _inside(indices: Any, rows: int) -> bool:
 def _lookup(weight: Any, indices: Any, padding: int | None, by_frequency: bool) -> Any:
     indices = np.asarray(indices)
     if indices.size and not _inside(indices, weight.shape[0]):
+        if not weight.size:
+            raise RuntimeError(
+                "index_select(): self indexing axis dim should be positive, and the INDICES element is out of DATA bounds: "
+                f"the table has the shape {weight.shape}."
+            )
         raise IndexError(
             f"index out of range in self: indices go from {indices.min()} to {indices.max()}, and the table has "
             f"{weight.shape[0]} rows"

@@ -210,7 +210,9 @@ class _Printer:
 def made_again(array: ndarray) -> str | None:
     """An array that a rule made of shapes and parameters alone, as Python that makes it again; None if that is long."""
     flat = array.reshape(-1)
-    if array.size and (flat == flat[0]).all():
+    if not array.size:
+        return f"full({array.shape}, {array.dtype.type(0).item()})"
+    if (flat == flat[0]).all():
         return f"full({array.shape}, {flat[0].item()})"
     if array.ndim == 1 and array.dtype.kind == "i" and np.array_equal(array, np.arange(array.size)):
         return f"arange({array.size})"

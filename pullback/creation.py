@@ -186,7 +186,10 @@ def scalar_tensor(
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A 0-d tensor of the default dtype."""
-    return finish(np.array(s).astype(numpy_dtype(dtype)), requires_grad, device)
+    kind = numpy_dtype(dtype)
+    return finish(
+        np.array(number_in(s, kind) if isinstance(s, (int, float)) else s).astype(kind), requires_grad, device
+    )
 
 
 def legacy_tensor(cls: type[Any], *args: Any, **kwargs: Any) -> Tensor:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .creation import dtype_for, finish, into, numpy_dtype
-from .dtypes import default_dtype, from_numpy_dtype
+from .dtypes import default_dtype, from_numpy_dtype, number_in
+from .functional.operands import SMALLEST_TOO_LARGE
 from .functional.registry import FUNCTIONS, with_numpy_names
 from .notices import warn_user
 from .tensor import Tensor
@@ -33,7 +34,7 @@ def arange(
     if end is None:
         start, end = 0, start
     if type(start) is type(end) is int and type(step) is int and start <= end and step > 0 and dtype is None is out:
-        return finish(np.arange(start, end, step), requires_grad, device)
+        return finish(_whole(start, end, step), requires_grad, device)
     start, end, step = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end, step))
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -44,20 +45,38 @@ def arange(
             f"upper bound and lower bound inconsistent with step sign: start={start}, end={end}, step={step}"
         )
     if dtype is None and out is None and all(isinstance(v, int) for v in (start, end, step)):
-        return finish(np.arange(start, end, step, dtype=np.int64), requires_grad, device)
+        return finish(_whole(start, end, step), requires_grad, device)
     kind = numpy_dtype(dtype_for(dtype, out))
     if kind.kind in "bc":
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{from_numpy_dtype(kind).type_name}'")
     if kind == np.int64:
-        start, end, step = int(start), int(end), int(step)
+        start, end, step = (int(number_in(int(each), kind)) for each in (start, end, step))
         if step == 0:
             raise ValueError("step must be nonzero")
     count = max(0, math.ceil((end - start) / step))
+    if count * kind.itemsize >= SMALLEST_TOO_LARGE:
+        raise _too_many(start, end, step)
     if kind.kind in "iu":  # first the ends and the step become integers, then the numbers between
         array = (np.arange(count) * int(step) + int(start)).astype(kind)
     else:
         array = (np.arange(count, dtype=np.float64) * step + start).astype(kind)
     return into(out, finish(array, requires_grad, device), True)
+
+
+def _whole(start: int, end: int, step: int) -> np.ndarray:
+    limit = SMALLEST_TOO_LARGE
+    if not (-limit <= start < limit and -limit <= end < limit and -limit <= step < limit):
+        raise RuntimeError(
+            f"value cannot be converted to type int64_t without overflow: arange({start}, {end}, {step})"
+        )
+    try:
+        return np.arange(start, end, step, dtype=np.int64)
+    except ValueError:
+        raise _too_many(start, end, step) from None
+
+
+def _too_many(start: Any, end: Any, step: Any) -> RuntimeError:
+    return RuntimeError(f"invalid size, possible overflow? No machine has memory for arange({start}, {end}, {step})")
 
 
 def range_(
@@ -78,6 +97,10 @@ def range_(
     )
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError(
+            f"upper bound and lower bound inconsistent with step sign: start={start}, end={end}, step={step}"
+        )
     count = int(np.floor((end - start) / step)) + 1
     array = (np.arange(count, dtype=np.float64) * step + start).astype(numpy_dtype(dtype_for(dtype, out)))
     return into(out, finish(array, requires_grad, device), True)
@@ -116,6 +139,8 @@ def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Tensor |
         )
     if kind.kind == "b":
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    for value in (first, last):
+        number_in(value, kind)
     return first, last, kind
 
 

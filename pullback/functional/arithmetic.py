@@ -14,6 +14,7 @@ import numpy as np
 from ..autograd.mode import current_mode
 from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, binary, wrap
+from ..dtypes import number_in
 from ..ops import pointwise as ops
 from ..tensor import Tensor
 from .beside_arrays import by_numpy
@@ -227,7 +228,8 @@ def true_divide(input: Any, other: Any) -> Tensor:
 def pow(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent`; either may be a number."""
     if type(exponent) in (int, float) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
-        need_room(exponent, input._array.dtype)
+        if input._array.dtype.itemsize == 2:
+            need_room(exponent, input._array.dtype)
         return (
             apply_unary(ops.square, input)
             if exponent == 2
@@ -259,8 +261,12 @@ def _power_of_tensor(x: Tensor, exponent: Any) -> Tensor:
                 "Integers to negative integer powers are not allowed. Convert the tensor first: x.float() ** -1."
             )
         (x,) = promote(x, exponent)[:1]
+        if isinstance(exponent, int) and x._array.dtype.kind in "iu":
+            number_in(exponent, x._array.dtype)
         if x._array.dtype.kind == "b":  # by True or False
             return wrap(np.logical_or(x._array, not exponent))
+    elif kind == "V":
+        number_in(exponent, x._array.dtype)
     elif isinstance(exponent, complex) and kind != "c":
         (x,) = promote(x, exponent)[:1]
     return apply_unary(ops.power_scalar, x, {"exponent": exponent})

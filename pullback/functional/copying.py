@@ -229,6 +229,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor of one value in the shape of this one."""
     if isinstance(value, Tensor):
         return apply(pointwise.fill_from, (input, value))
+    number_in(value, input._array.dtype)
     return apply(pointwise.fill, (input,), {"value": value})
 
 

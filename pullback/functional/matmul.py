@@ -17,7 +17,7 @@ from ..ops import shape as shapes
 from ..tensor import Tensor
 from .beside_arrays import by_numpy
 from .checks import warn_of_older_form
-from .operands import as_operand, as_tensor, broadcast_error, promote
+from .operands import as_operand, as_tensor, broadcast_error, need_room_inside, promote
 from .refusals import blamed
 from .registry import METHODS, public, store
 from .shape import unsqueeze
@@ -286,6 +286,8 @@ def _factors(x: Tensor, beta: Any, alpha: Any) -> dict:
         beta, alpha = _plain(beta), _plain(alpha)
         if x._array.dtype.kind in "iu":
             beta, alpha = int(beta), int(alpha)
+        need_room_inside(beta, x._array.dtype)
+        need_room_inside(alpha, x._array.dtype)
     return {"beta": beta, "alpha": alpha}
 
 

@@ -183,6 +183,12 @@ def need_room(value: Any, kind: np.dtype) -> None:
         number_in(value, kind)
 
 
+def need_room_inside(value: Any, kind: np.dtype) -> None:
+    """The same where torch's kernels compute with float32 inside whatever is narrower."""
+    if abs(value) > LARGEST_HALF and kind.kind in "fV" and kind.itemsize <= 4:
+        number_in(value, FLOAT32)
+
+
 def need_bool(value: Any, function: str, name: str = "keepdim") -> bool:
     """A switch, which must be a bool: the 1 in `x.mean(0, 1)` was meant as a second dim."""
     if type(value) is not bool:

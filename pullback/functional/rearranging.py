@@ -15,7 +15,7 @@ from ..ops import scatter
 from ..ops.casting import clone_contiguous
 from ..tensor import Tensor
 from . import shape
-from .operands import need_int, need_room, sizes_of, wrap_dim, wrap_dims
+from .operands import SMALLEST_TOO_LARGE, need_int, need_room, sizes_of, wrap_dim, wrap_dims
 from .refusals import blamed, in_a_row
 from .registry import public
 
@@ -120,6 +120,12 @@ def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(n < 0 for n in counts):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(counts)}: {list(counts)}")
+    for place, count in enumerate(counts, 1):
+        if count >= SMALLEST_TOO_LARGE:
+            raise TypeError(
+                f"repeat(): argument 'repeats' failed to unpack the object at pos {place} with error \"Overflow when "
+                f'unpacking long long": {count}'
+            )
     _check_room(input._array.size * prod(counts), list(counts))
     return apply(ops.repeat, (input,), {"repeats": counts})
 

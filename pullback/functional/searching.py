@@ -17,7 +17,7 @@ from ..ops import sorting as ops
 from ..return_types import returned_by
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
-from .operands import as_operand, as_tensor, need_bool, wrap_dim, wrap_dims
+from .operands import as_operand, as_tensor, need_bool, need_room, wrap_dim, wrap_dims
 from .reductions import SortResult, TopkResult, ValuesIndices
 from .registry import public, store, write_out
 
@@ -241,6 +241,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @public(out=True)
 def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     """Counts in `bins` equal bins between min and max (of the data, if equal)."""
+    need_room(min, input._array.dtype)
+    need_room(max, input._array.dtype)
     if min > max:
         raise RuntimeError("torch.histc: max must be larger than min")
     if input._array.dtype.kind not in "fV":

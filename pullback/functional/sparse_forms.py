@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from ..tensor import Tensor
+from .operands import need_int
 from .registry import METHODS
 
 
@@ -36,16 +37,33 @@ def to_sparse(
 
     if sparse_dim is None and dense_dim:
         sparse_dim = self.ndim - dense_dim
+    elif sparse_dim is not None:
+        sparse_dim = need_int(sparse_dim, "to_sparse", "sparse_dim", 1)
+        if not 0 <= sparse_dim <= self.ndim:
+            raise RuntimeError(
+                f"dense_to_sparse: sparse_dim argument must be in [0,{self.ndim}] range, but {sparse_dim} is given"
+            )
+        if not sparse_dim and self.ndim:
+            raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0, but 0 is given")
     return from_dense(self, sparse_dim).as_layout(layout or sparse_coo, blocksize)
+
+
+def _check_dense_dim(x: Tensor, dense_dim: int | None, name: str, smallest: int) -> None:
+    if dense_dim is not None and not smallest <= dense_dim <= x.ndim - 2:
+        raise RuntimeError(
+            f"dense_to_sparse_{name}: dense_dim argument must be in [{smallest},{x.ndim - 2}] range, but {dense_dim} is given"
+        )
 
 
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Any:
     """A sparse matrix by rows."""
+    _check_dense_dim(self, dense_dim, "csr", 0)
     return to_sparse(self).to_sparse_csr()
 
 
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Any:
     """A sparse matrix by columns."""
+    _check_dense_dim(self, dense_dim, "csc", 0)
     return to_sparse(self).to_sparse_csc()
 
 

@@ -16,7 +16,7 @@ from ..ops import special as ops
 from ..quiet import quiet
 from ..tensor import Tensor
 from .checks import apply_to_both, broadcasting, need_one_tensor, need_tensor, not_implemented_for
-from .operands import NUMBERS, float_operand, need_int, operand, promote
+from .operands import NUMBERS, float_operand, need_int, need_room, operand, promote
 from .registry import FUNCTIONS, IN_PLACE, METHODS, public, with_out
 
 SPECIAL: dict[str, Callable[..., Any]] = {}
@@ -99,7 +99,9 @@ def sinc(input: Any) -> Tensor:
 @public(in_place=True, out=True)
 def logit(input: Any, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)); with `eps`, of x limited to [eps, 1 - eps]."""
-    return apply_unary(ops.logit, float_operand(input, "input", "logit"), {"eps": eps})
+    x = float_operand(input, "input", "logit")
+    need_room(eps, x._array.dtype)
+    return apply_unary(ops.logit, x, {"eps": eps})
 
 
 def _polygamma(n: int, x: Any) -> Tensor:

@@ -38,7 +38,8 @@ def _diagonal_params(input: Tensor, offset: int, dim1: int, dim2: int) -> dict:
     if ndim < 2:
         raise IndexError(f"Dimension out of range (a diagonal needs two dims, but the tensor has {ndim})")
     rows, columns = input._array.shape[axis1], input._array.shape[axis2]
-    offset = min(max(int(offset), -rows), columns)  # further out is nothing, and too far out NumPy counts wrong
+    # Further out is nothing, and too far out NumPy counts wrong.
+    offset = min(max(need_int(offset, "diagonal", "offset", 2), -rows), columns)
     return {"offset": offset, "axis1": axis1, "axis2": axis2}
 
 
@@ -80,11 +81,12 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if not sizes:
         raise IndexError("diag_embed() needs a tensor with at least one dim")
-    side = sizes[-1] + abs(int(offset))
+    offset = need_int(offset, "diag_embed", "offset", 2)
+    side = sizes[-1] + abs(offset)
     result = list(sizes[:-1])
     for axis in sorted((axis1, axis2)):
         result.insert(axis, side)
-    params = {"shape": tuple(result), "offset": int(offset), "axis1": axis1, "axis2": axis2}
+    params = {"shape": tuple(result), "offset": offset, "axis1": axis1, "axis2": axis2}
     return apply(ops.place_diagonal, (input,), params)
 
 

@@ -23,7 +23,7 @@ from .checks import (
     of_one_float,
     warn_of_older_form,
 )
-from .operands import as_tensor, need_room, operand, promote, result_type
+from .operands import as_tensor, need_room, need_room_inside, operand, promote, result_type
 from .registry import METHODS, public
 from .writing import direct, times
 
@@ -46,15 +46,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
     if x._array.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types: complex numbers have no order")
     bounds = [operand(bound) for bound in (min, max) if bound is not None]
-    for bound in bounds:
-        if (
-            isinstance(bound, int)
-            and x._array.dtype.kind in "iu"
-            or isinstance(bound, float)
-            and x._array.dtype.kind == "V"
-        ):
-            number_in(bound, x._array.dtype)  # promotion would let it wrap
-    x, *bounds = promote(x, *bounds)
+    x, *bounds = _with_bounds(x, *bounds)
     if not any(isinstance(bound, Tensor) for bound in bounds):
         low, high = bounds if len(bounds) == 2 else (bounds[0], None) if max is None else (None, bounds[0])
         return apply(pointwise.clamp_scalar, (x,), {"minimum": low, "maximum": high})
@@ -93,13 +85,23 @@ def _clamp_operands(name: str, input: Any, bound: Any) -> tuple[Any, Any]:
     need_first_tensor(name, input, bound)
     if as_tensor(input)._array.dtype.kind == "c":
         raise not_implemented_for(name, input)
-    return (input, bound) if isinstance(bound, Tensor) else promote(as_tensor(input), operand(bound))
+    return (input, bound) if isinstance(bound, Tensor) else _with_bounds(as_tensor(input), operand(bound))
+
+
+def _with_bounds(x: Tensor, *bounds: Any) -> tuple[Any, ...]:
+    """A tensor and its bounds in their common dtype. A number that has no room there would wrap, or be infinite."""
+    kind = result_type(x, *bounds)._numpy
+    for bound in bounds:
+        if isinstance(bound, (int, float)):
+            number_in(bound, kind)
+    return promote(x, *bounds)
 
 
 @public(in_place=True, out=True)
 def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     """`input + weight * (end - input)`."""
     if of_one_float(input, end) and type(weight) is float:
+        need_room_inside(weight, input._array.dtype)
         return broadcasting(pairs.lerp_scalar, (input, end), {"weight": weight})
     start, end = need_tensor(input, "lerp"), need_tensor(end, "lerp", "end", 2)
     if start._array.dtype.kind in "biu":
@@ -126,6 +128,8 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1
         value = value.item()
     if x._array.dtype.kind in "iu":
         value = number_in(int(value), x._array.dtype)
+    elif type(value) is float:
+        need_room_inside(value, x._array.dtype)
     return broadcasting(pairs.addcmul, (x, a, b), {"value": value})
 
 
@@ -142,6 +146,8 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1
             "division of tensor1 and tensor2. Write input + value * torch.trunc(tensor1 / tensor2), or convert to "
             "floats."
         )
+    if type(value) is float:
+        need_room_inside(value, x._array.dtype)
     return broadcasting(pairs.addcdiv, (x, a, b), {"value": value})
 
 

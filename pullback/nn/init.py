@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 
+from ..dtypes import number_in
 from ..notices import warn_user
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def _truncate_normal_draws(tensor: Tensor, mean: float, std: float, a: float, b:
 def _thin_uniform_draws(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
     """Few normal draws would fall inside: draw uniformly and keep each with the density's probability."""
     log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    number_in(2 * log_peak, tensor._array.dtype)  # where squares are infinite, no draw would ever be kept
 
     def rejected(candidates: Tensor) -> Tensor:
         log_density = ((candidates - mean) / std) ** 2 * -0.5 - log_peak

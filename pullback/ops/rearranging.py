@@ -217,6 +217,9 @@ pad_with: Op = op("ConstantPadNdBackward0", _pad, x=_pad_transpose, batch=PADDED
 
 
 def _repeat(x: Any, repeats: tuple) -> Any:
+    if 0 in repeats:  # there NumPy makes the copies along the other dims first
+        padded = (1,) * (len(repeats) - x.ndim) + tuple(x.shape)
+        return x[:0].reshape(tuple(n * size for n, size in zip(repeats, padded, strict=True)))
     return in_order(np.tile(x, repeats))
 
 

@@ -103,6 +103,58 @@ f.avg_pool2d(m[None], 2, 2**64)
 f.adaptive_max_pool2d(m[None], 2**64)
 f.interpolate(m[None], scale_factor=1e300)
 f.cross_entropy(m, t.tensor([0, 1, 2]), ignore_index=2**64)
+x.long().pow(2**63)
+x.long() ** 2**63
+x.long().pow_(2**63)
+x.bfloat16().pow(1e39)
+x.long().clamp_max(2**63)
+x.int().clamp_max(2**31)
+x.long().clamp(max=1e300)
+x.long().clip(1e300)
+x.long().clamp_min(1e300)
+f.elu(x, 1e39)
+f.celu(x, 1e39)
+f.leaky_relu(x, 1e39)
+f.leaky_relu(x.bfloat16(), 1e39)
+f.rrelu(x, -1e39, 1)
+f.rrelu(x, 0, 1e39)
+f.softplus(x, 1e39)
+f.softplus(x, 1, 1e39)
+f.threshold(x, 1e39, 0)
+f.hinge_embedding_loss(x, x, 1e39)
+x.lerp(x, 1e39)
+x.logit(1e39)
+x.logit(1e39)
+x.histc(2, 0, 1e39)
+x.addcmul(x, x, value=1e39)
+x.addcdiv(x, x, value=1e39)
+m.addmm(m, m, alpha=1e39)
+m.addmm(m, m, beta=1e39)
+m.addmv(m, x, alpha=1e39)
+t.fill(x, 1e39)
+t.fill(x.long(), 2**63)
+t.scalar_tensor(1e39)
+t.linspace(0, 1e300, 3)
+t.linspace(0, 2**63, 3, dtype=t.int64)
+t.logspace(0, 1e300, 3)
+t.arange(2**63)
+t.arange(0, 2**63, 2**61)
+t.arange(2**40, 2**63 - 1)
+t.arange(1e300)
+t.arange(0, 1e300, 1e299, dtype=t.int64)
+t.range(2**40, 2)
+m.repeat(0, 2**64)
+m.repeat(1.5, 1)
+m.diagonal(float("inf"))
+m.diagonal(1.5)
+m.diagonal(2**64)
+t.diag_embed(x, 1.5)
+m.to_sparse(2**40)
+m.to_sparse(-1)
+m.to_sparse(0)
+m.to_sparse(-2**63 - 1)
+m.to_sparse_csr(1)
+m.to_sparse_csc(-1)
 """
 
 
@@ -114,6 +166,31 @@ def test_refused_with_the_same_kind_of_error(row):
             eval(row, {"t": t, "np": np, "f": t.nn.functional, "x": t.ones(3), "m": t.ones(3, 3)})
         kinds.append(caught.type.__name__)
     assert kinds[0] == kinds[1]
+
+
+def test_halves_are_computed_with_numbers_that_only_float32_holds():
+    for t in (torch, pullback):
+        x, f = t.ones(2, 2, dtype=t.float16), t.nn.functional
+        for result in (
+            f.elu(x, 7e4),
+            f.leaky_relu(x, 7e4),
+            f.softplus(x, 7e4),
+            x.addcmul(x, x, value=7e4),
+            x.lerp(x, 7e4),
+        ):
+            assert result.dtype == t.float16
+
+
+def test_ranges_between_the_ends_of_64_bits():
+    for t in (torch, pullback):
+        assert t.arange(2**62, 2**63 - 1, 2**61).tolist() == [2**62, 2**62 + 2**61]
+        assert t.ones(2, 3).repeat(2**40, 0).shape == (2**41, 0)
+
+
+@pytest.mark.parametrize("mean", [2**64, 1e30])
+def test_truncated_normal_numbers_far_outside_of_the_bounds_do_not_run_for_ever(mean):
+    with pytest.raises(RuntimeError, match="without overflow"), pytest.warns(UserWarning, match="more than 2 std"):
+        pullback.nn.init.trunc_normal_(pullback.empty(3), mean)
 
 
 def test_whole_numbers_of_other_types_are_taken():

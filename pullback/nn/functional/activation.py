@@ -15,7 +15,7 @@ from ...autograd.writes import in_place
 from ...dtypes import finfo
 from ...functional import elementary, reductions
 from ...functional.checks import need_tensor
-from ...functional.operands import need_room, wrap_dim
+from ...functional.operands import need_room, need_room_inside, wrap_dim
 from ...functional.registry import store
 from ...kernels.random.discrete import rrelu_noise
 from ...kernels.random.streams import exponential
@@ -43,6 +43,7 @@ def _activated(op: Op, x: Tensor, inplace: bool, params: dict[str, Any] | None =
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where positive, negative_slope * x elsewhere."""
     x = float_tensor(input, "leaky_relu", "leaky_relu_cpu")
+    need_room_inside(negative_slope, x._array.dtype)
     params = {"slope": float(negative_slope)}
     return _activated(ops.leaky_relu, x, True, params) if inplace else apply_unary(ops.leaky_relu, x, params)
 
@@ -50,6 +51,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where positive, alpha * (exp(x) - 1) elsewhere."""
     x = float_tensor(input, "elu", "elu_cpu")
+    need_room_inside(alpha, x._array.dtype)
     return _activated(ops.elu, x, inplace, {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0})
 
 
@@ -64,6 +66,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     x = float_tensor(input, "celu", "elu_cpu")
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    need_room_inside(alpha, x._array.dtype)
     return _activated(ops.celu, x, inplace, {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0 / alpha})
 
 
@@ -101,6 +104,9 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20, *, out: Tens
         else float_tensor(input, "softplus", "softplus_cpu")
     )
     usual = beta == 1 and threshold == 20
+    if not usual:
+        need_room_inside(beta, x._array.dtype)
+        need_room_inside(threshold, x._array.dtype)
     return apply_unary(ops.softplus, x, _USUAL if usual else {"beta": float(beta), "threshold": float(threshold)})
 
 
@@ -171,6 +177,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     if x._array.dtype.kind == "b":
         raise NotImplementedError("\"threshold_cpu\" not implemented for 'Bool'")
     params = {"limit": _number(threshold, "threshold", 2), "value": _number(value, "value", 3)}
+    need_room_inside(params["limit"], x._array.dtype)
     need_room(params["value"], x._array.dtype)
     return _activated(ops.threshold, x, inplace, params)
 
@@ -213,6 +220,8 @@ def rrelu(
     x = float_tensor(input, "rrelu", "rrelu_with_noise_out_cpu")
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, but got {lower} > {upper}.")
+    need_room_inside(lower, x._array.dtype)
+    need_room_inside(upper, x._array.dtype)
     if not training:
         return _activated(ops.rrelu, x, inplace, {"slope": (float(lower) + float(upper)) / 2})
     noise = constant(drawn_from(lambda values: rrelu_noise(generator(), values, lower, upper), x._array))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...autograd.tape import apply
 from ...functional.checks import certainly
-from ...functional.operands import broadcast_error, common_shape, promote
+from ...functional.operands import broadcast_error, common_shape, need_room, promote
 from ...functional.registry import FUNCTIONS
 from ...functional.threefold import where
 from ...notices import warn_user
@@ -339,6 +339,7 @@ def hinge_embedding_loss(
 ) -> Tensor:  # fmt: skip
     """The input where the target is 1, max(0, margin - input) where it is -1."""
     name = reduction_name(reduction, size_average, reduce)
+    need_room(margin, input._array.dtype)
     far = where(target != 1, _positive(margin - input), 0)
     near = where(target != -1, input, 0)
     return reduced(far + near, name)

@@ -6,7 +6,6 @@ from typing import Any
 
 from .functional.registry import FUNCTIONS
 from .tensor import Tensor
-from .unwritten import settings as unwritten
 
 
 def get_num_threads() -> int:
@@ -43,24 +42,27 @@ def set_num_interop_threads(int: int, /) -> None:
     _interop_threads = int
 
 
+_deterministic: dict[str, bool] = {"mode": False, "warn_only": False}
+
+
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Every algorithm here is deterministic; memory that nobody has written is filled, too (`utils.deterministic`)."""
+    """Accepted: every algorithm here is deterministic."""
     for name, value in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
         if type(value) is not bool:
             raise TypeError(
                 f"_set_deterministic_algorithms(): argument {name} must be bool, not {type(value).__name__}"
             )
-    unwritten.deterministic, unwritten.warn_only = mode, warn_only
+    _deterministic.update(mode=mode, warn_only=warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """What `use_deterministic_algorithms` was last told; results are deterministic either way."""
-    return unwritten.deterministic
+    return _deterministic["mode"]
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether algorithms that are not deterministic would only warn."""
-    return unwritten.warn_only
+    return _deterministic["warn_only"]
 
 
 _DEBUG_MODES = ("default", "warn", "error")
@@ -80,7 +82,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 def get_deterministic_debug_mode() -> int:
     """What `set_deterministic_debug_mode` was last told, as a number."""
-    return 0 if not unwritten.deterministic else 1 if unwritten.warn_only else 2
+    return 0 if not _deterministic["mode"] else 1 if _deterministic["warn_only"] else 2
 
 
 _warnings: dict[str, bool] = {"always": False}

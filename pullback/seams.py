@@ -21,7 +21,6 @@ PLACES: dict[str, str] = {
     "function_of_numpy": "interop.numpy_functions",
     "look": "autograd.views",
     "look_at_base": "arrays.own_memory",
-    "look_at_history": "autograd.views",
     "run_by_modes": "dispatch",
     "run_on_tensors": "dispatch",
     "tangents_of": "autograd.forward_mode",

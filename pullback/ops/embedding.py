@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..arrays.mostly_zeros import Rows
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, fused, linear
 from ..kernels.embedding import embedding_backward
 from ..kernels.groups import accumulate
+from ..kernels.like import brought, counted, zeros
 from ..kernels.thresholds import ADDED_BY_ELEMENTS, ADDED_UNSORTED
 from .casting import cast
 from .fusing import in_single
@@ -21,37 +24,57 @@ from .pooling import scatter_planes
 
 
 def _inside(indices: Any, rows: int) -> bool:
-    if indices.dtype.char == "l":  # negative numbers are huge without their sign
+    if indices.dtype.char == "l" and type(indices) is np.ndarray:  # negative numbers are huge without their sign
         numbers = indices.view(np.uintp)
         return numbers.item(numbers.argmax()) < rows
     return bool(indices.min() >= 0 and indices.max() < rows)
 
 
-def _lookup(weight: Any, indices: Any, padding: int | None, by_frequency: bool) -> Any:
-    indices = np.asarray(indices)
-    if indices.size and not _inside(indices, weight.shape[0]):
-        if not weight.size:
-            raise RuntimeError(
-                "index_select(): self indexing axis dim should be positive, and the INDICES element is out of DATA bounds: "
-                f"the table has the shape {weight.shape}."
-            )
+def _check_inside(indices: Any, rows: int) -> None:
+    if indices.size and not _inside(indices, rows):
         raise IndexError(
             f"index out of range in self: indices go from {indices.min()} to {indices.max()}, and the table has "
-            f"{weight.shape[0]} rows"
+            f"{rows} rows"
         )
+
+
+def _lookup(weight: Any, indices: Any, padding: int | None, by_frequency: bool) -> Any:
+    indices = brought(indices, weight)
+    _check_inside(indices, weight.shape[0])
+    return weight[indices]
+
+
+def _fast_lookup(weight: Any, indices: Any, padding: int | None, by_frequency: bool) -> Any:
+    indices = np.asarray(indices)
+    _check_inside(indices, weight.shape[0])
     return weight.take(indices, 0) if indices.size else weight[indices]
 
 
 def _collect(x: Any, indices: Any, size: int, padding: int | None, by_frequency: bool) -> Any:
+    width, indices = x.shape[-1], np.reshape(brought(indices, x), -1)
+    out = add_rows(x, indices, size)
+    if by_frequency:
+        out = out / np.maximum(np.bincount(indices, minlength=size), 1).astype(out.dtype)[:, None]
+    if padding is not None:
+        out[padding] = 0
+    return np.reshape(out, (size, width))
+
+
+def add_rows(x: Any, numbers: Any, size: int) -> Any:
+    """An array of `size` rows, to which rows have been added by their numbers."""
+    width = x.shape[-1]
+    out = zeros((size * width,), x)
+    places = np.reshape(numbers, (-1, 1)) * width + counted(width, out)
+    np.add.at(out, np.reshape(places, -1), np.reshape(x, -1))
+    return np.reshape(out, (size, width))
+
+
+def _fast_collect(x: Any, indices: Any, size: int, padding: int | None, by_frequency: bool) -> Any:
     indices = np.asarray(indices)
     if indices.size == 0:
         return np.zeros((size, x.shape[-1]), x.dtype)
     if x.size <= ADDED_BY_ELEMENTS and padding is None and not by_frequency and x.dtype.itemsize > 2:
-        # Too few to sort; on one-dimensional arrays numpy.add.at is as fast as an assignment.
-        width = x.shape[-1]
-        out = np.zeros(size * width, x.dtype)
-        np.add.at(out, (indices.reshape(-1, 1) * width + np.arange(width)).reshape(-1), x.reshape(-1))
-        return out.reshape(size, width)
+        return add_rows(x, indices, size)  # too few to sort: on one row of numbers `add.at` is as fast as an assignment
     return embedding_backward(x, indices, size=size, padding_index=padding, scale_by_frequency=by_frequency)
 
 
@@ -69,8 +92,7 @@ def row_factors(indices: Any, size: int, padding: int | None, by_frequency: bool
     indices = getattr(indices, "_array", indices)
     if not by_frequency:
         return cast(indices != padding, dtype=np.dtype(np.float32))[..., None]
-    indices = np.asarray(indices)
-    factors = np.ones(indices.shape, np.float32) / np.bincount(indices.reshape(-1), minlength=size)[indices]
+    factors = 1 / np.bincount(np.reshape(indices, -1), minlength=size)[indices].astype(np.float32)
     if padding is not None:
         factors = np.where(indices == padding, 0, factors)
     return factors[..., None]
@@ -90,16 +112,57 @@ def _lookup_rows_transpose(g: Any, weight_shape: tuple, indices: Any, padding: i
     return Rows(numbers, values, weight_shape)
 
 
-lookup: Op = linear("EmbeddingBackward0", _lookup, batch=ROWS_OF_TABLE, weight=_lookup_transpose, indices=None)
-lookup_rows: Op = linear(
+def _tables(draw: Any) -> Iterator[Any]:
+    """Tables, and numbers of rows, in several shapes."""
+    for shape, count in (
+        ((3, 2), (4,)),
+        ((5, 1), (2, 3)),
+        ((4, 3), (0,)),
+        ((4, 0), (2,)),
+        ((7, 3), ()),
+        ((200, 50), (300,)),
+    ):
+        yield draw(*shape), draw.whole(count, shape[0])
+
+
+def _params_of(table: Any) -> list[dict[str, Any]]:
+    """With padding, and less for what is frequent, a gradient is not that of the lookup: not for few rows."""
+    wide = (False, True) if table.size > 1000 else (False,)
+    return [{"padding": 1 if padded else None, "by_frequency": often} for padded in wide for often in wide]
+
+
+lookup: Op = linear(
     "EmbeddingBackward0",
     _lookup,
-    batch=SPARSE_ROWS_OF_TABLE,
+    weight=_lookup_transpose,
+    indices=None,
+    kernel=kernel(_fast_lookup),
+    batch=ROWS_OF_TABLE,
+    samples=lambda draw: [(given, params) for given in _tables(draw) for params in _params_of(given[0])],
+)
+lookup_rows: Op = linear(
+    "EmbeddingBackward0",
+    lambda weight, indices, padding, by_frequency: lookup.forward(
+        weight, indices, padding=padding, by_frequency=by_frequency
+    ),
     weight=_lookup_rows_transpose,
     indices=None,
+    batch=SPARSE_ROWS_OF_TABLE,
     gives_arrays=False,
 )
-collect: Op = linear("EmbeddingDenseBackwardBackward0", _collect, batch=COLLECTED, x=_collect_transpose, indices=None)
+collect: Op = linear(
+    "EmbeddingDenseBackwardBackward0",
+    _collect,
+    x=_collect_transpose,
+    indices=None,
+    kernel=kernel(_fast_collect),
+    batch=COLLECTED,
+    samples=lambda draw: [
+        ((draw(*numbers.shape, table.shape[1]), numbers), {"size": table.shape[0], **params})
+        for table, numbers in _tables(draw)
+        for params in _params_of(table)
+    ],
+)
 
 # --- bags: `bags` numbers the bag of each row, in ascending order ---
 

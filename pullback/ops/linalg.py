@@ -202,7 +202,7 @@ pinv: Op = op(
 
 def _det(x: Any) -> Any:
     with np.errstate(all="ignore"):
-        return in_order(np.linalg.det(x))
+        return np.linalg.det(x)
 
 
 det: Op = op(
@@ -282,7 +282,7 @@ cofactor_change: Op = op(
 def _slogdet(x: Any) -> tuple:
     with np.errstate(all="ignore"):
         sign, logarithm = np.linalg.slogdet(x)
-    return in_order(sign), in_order(logarithm)
+    return sign, logarithm
 
 
 def _slogdet_pullback(g: Any, x: Any, out: Any) -> list:

@@ -283,8 +283,7 @@ log_softmax: Op = op(
 
 def _shared(g: Any, winners: Any, axis: tuple) -> Any:
     """A cotangent, shared equally among ties."""
-    mask = winners * np.ones_like(g)
-    return g * mask / np.sum(mask, axis=axis, keepdims=True)
+    return g * winners / np.sum(winners, axis=axis, keepdims=True)
 
 
 def _fast_shared(g: Any, winners: Any, axis: tuple) -> Any:
@@ -352,15 +351,17 @@ def _amin(x: Any, axis: tuple, keepdims: Any) -> Any:
 
 
 def _extreme_samples(draw: Any) -> Iterator[Any]:
-    """Numbers among which some are equal."""
+    """Of many numbers some are equal; where these few are, slopes would not be those of difference quotients."""
     for shape, axis in (((5,), (0,)), ((2, 3), (1,)), ((3, 2, 4), (0, 2)), ((0, 3), (1,)), ((100, 90), (0,))):
         for keepdims in (True, False):
-            yield (np.round(draw(*shape)),), {"axis": axis, "keepdims": keepdims}
+            x = draw(*shape)
+            yield (np.round(x, 2) if x.size > 1000 else x,), {"axis": axis, "keepdims": keepdims}
 
 
 def _whole_samples(draw: Any) -> Iterator[Any]:
     for shape in ((), (5,), (2, 3), (100, 90)):
-        yield (np.round(draw(*shape)),), {"axis": tuple(range(len(shape))), "keepdims": False}
+        x = draw(*shape)
+        yield (np.round(x, 2) if x.size > 1000 else x,), {"axis": tuple(range(len(shape))), "keepdims": False}
     yield (draw(0, 3),), {"axis": (1,), "keepdims": True}
 
 

@@ -13,8 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "pullback"
 
 # From the ground up. A name is a module or a package of `pullback`.
 LAYERS = (
-    "constants device dtypes interrupts layout notices on_demand printing quiet seams size storage torch_version unwritten "
-    "version",
+    "constants device dtypes interrupts layout notices on_demand printing quiet seams size storage torch_version version",
     "kernels",
     "ops",
     "attributes tensor arrays autograd",

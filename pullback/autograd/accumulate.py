@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Iterable
 from itertools import chain, repeat
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..arrays.mostly_zeros import Rows
+from ..interrupts import hold, release
 from ..kernels.like import is_elsewhere
 from ..kernels.order import beside
 from ..quiet import restore, silence, warning_settings
@@ -63,6 +65,30 @@ def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) ->
                 restore(settings)
         else:
             any(writes)  # `setattr` returns None, so this runs through them all
+
+
+def forget(leaves: Iterable[Tensor], set_to_none: bool) -> None:
+    """Take the gradients of all these away, or fill them with zeros: of all or of none, whatever signals come."""
+    holders = [leaf for leaf in leaves if leaf.grad is not None]
+    if not holders:
+        return
+    if set_to_none and not any(leaf.is_sparse for leaf in holders):
+        any(map(setattr, holders, repeat("_grad"), repeat(None)))  # one call into C, as above
+        return
+    held = hold()
+    try:
+        for leaf in holders:
+            if set_to_none:
+                leaf.grad = None
+                continue
+            grad: Any = leaf.grad
+            if grad.grad_fn is not None:
+                grad.detach_()
+            else:
+                grad.requires_grad_(False)
+            grad.zero_()
+    finally:
+        release(held)
 
 
 def prepared(leaf: Tensor, gradient: Any, record: bool, sums: list[tuple[Any, Any]]) -> Tensor | None:

@@ -6,10 +6,11 @@ import types
 import weakref
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import pullback
 
+from ..interrupts import uninterrupted
 from ..notices import warn_user
 from ..tensor import Tensor
 from ._arrays import as_scalar_tensor
@@ -21,6 +22,42 @@ EPOCH_DEPRECATION_WARNING: str = (
     "form is used instead of the new chainable form, where available."
 )
 _ORDER_HELP = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def all_or_nothing(step: F) -> F:
+    """The same step, but one that ends early, by Ctrl-C or an error in a function of the program, changes nothing.
+
+    Signals cannot wait here, since such functions may take as long as they like: the little that a step writes is kept.
+    """
+
+    @wraps(step)
+    def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = [(vars(each), vars(each).copy()) for each in _with_members(self)]
+        before += [(group, group.copy()) for group in self.optimizer.param_groups]
+        rates = [(x, x.clone()) for _, group in before for x in group.values() if type(x) is Tensor and not x.ndim]
+        try:
+            return step(self, *args, **kwargs)
+        except BaseException:
+            with uninterrupted(), pullback.no_grad():
+                for present, former in before:
+                    present.clear()
+                    present.update(former)
+                for rate, value in rates:
+                    rate.copy_(value)
+            raise
+
+    return cast(F, whole)
+
+
+def _with_members(scheduler: Any) -> list[Any]:
+    """A schedule and those that it is made of."""
+    found = [scheduler]
+    for member in getattr(scheduler, "_schedulers", ()):
+        found += _with_members(member)
+    return found
 
 
 class LRScheduler:
@@ -81,6 +118,7 @@ class LRScheduler:
         """The formula of a schedule."""
         raise NotImplementedError
 
+    @all_or_nothing
     def step(self, epoch: int | None = None) -> None:
         """Go on by one epoch, or to the given one."""
         if self._step_count == 1:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._schedule_base import LRScheduler, callables_state
+from ._schedule_base import LRScheduler, all_or_nothing, callables_state
 from .optimizer import Optimizer
 
 
@@ -254,6 +254,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
 
+    @all_or_nothing
     def step(self, epoch: float | None = None) -> None:
         """Go on by one epoch, or to the given one, which may be a fraction."""
         if epoch is None and self.last_epoch < 0:

@@ -11,6 +11,7 @@ from ..notices import warn_user
 from ._schedule_base import (
     EPOCH_DEPRECATION_WARNING,
     LRScheduler,
+    all_or_nothing,
     check_optimizer,
     option_values,
     set_option,
@@ -89,6 +90,7 @@ class SequentialLR(_Composed):
         elif hasattr(scheduler, "last_epoch"):
             scheduler.last_epoch -= 1
 
+    @all_or_nothing
     def step(self) -> None:  # type: ignore[override]
         """Go on by one epoch."""
         self.last_epoch += 1
@@ -115,6 +117,7 @@ class ChainedScheduler(_Composed):
         self.optimizer = optimizer
         self._last_lr = option_values(schedulers[-1].optimizer, "lr")
 
+    @all_or_nothing
     def step(self) -> None:  # type: ignore[override]
         """Step every schedule once."""
         for scheduler in self._schedulers:
@@ -192,6 +195,7 @@ class ReduceLROnPlateau(LRScheduler):
             best = best + sign * self.threshold
         return value < best if self.mode == "min" else value > best
 
+    @all_or_nothing
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
         """Take note of the metric of one epoch."""
         current = float(metrics)

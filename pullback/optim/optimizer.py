@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import pullback
 
+from ..autograd.accumulate import forget
 from ..notices import warn_user
 from ..utils.hooks import RemovableHandle
 
@@ -144,18 +145,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros where `set_to_none` is False."""
-        for group in self.param_groups:
-            for param in group["params"]:
-                if param.grad is None:
-                    continue
-                if set_to_none:
-                    param.grad = None
-                    continue
-                if param.grad.grad_fn is not None:
-                    param.grad.detach_()
-                else:
-                    param.grad.requires_grad_(False)
-                param.grad.zero_()
+        forget([param for group in self.param_groups for param in group["params"]], set_to_none)
 
     # -- parameter groups
 

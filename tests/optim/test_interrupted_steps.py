@@ -138,7 +138,26 @@ def average(thing):
     thing[1].update_parameters(thing[0])
 
 
+def whole_vector(thing):
+    pullback.nn.utils.vector_to_parameters(pullback.arange(12.0), thing[0].parameters())
+
+
+NONE = {"set_to_none": False}
 CHANGES = {
+    "zero_grad": (lambda model: None, lambda thing: thing[0].zero_grad(), ("autograd",)),
+    "zero_grad, zeros": (lambda model: None, lambda thing: thing[0].zero_grad(**NONE), ("autograd",)),
+    "optimizer.zero_grad": (
+        lambda m: pullback.optim.SGD(m.parameters()),
+        lambda t: t[1].zero_grad(),
+        ("optim", "autograd"),
+    ),
+    "optimizer.zero_grad, zeros": (
+        lambda m: pullback.optim.SGD(m.parameters()),
+        lambda t: t[1].zero_grad(**NONE),
+        ("optim", "autograd"),
+    ),
+    "vector_to_parameters": (lambda model: None, whole_vector, ("nn/utils",)),
+    "requires_grad_": (lambda model: None, lambda thing: thing[0].requires_grad_(False), ("nn/modules",)),
     "clip_grad_norm_": (lambda model: None, clip, ("nn/utils",)),
     "clip_grad_value_": (lambda model: None, clip_value, ("nn/utils",)),
     "unscale_": (scaler_of, unscale, ("amp",)),
@@ -151,7 +170,7 @@ def test_other_changes_of_many_tensors_are_made_or_not(name):
     kind, act, folders = CHANGES[name]
 
     def see(thing):
-        return repr([(param.detach(), param.grad) for param in thing[0].parameters()])
+        return repr([(param.detach(), param.requires_grad, param.grad) for param in thing[0].parameters()])
 
     folders = tuple(folder.replace("/", os.sep) for folder in folders)
     seen = interrupted_everywhere(lambda: with_gradients(kind), act, see, folders)
@@ -169,6 +188,60 @@ def test_an_average_is_updated_or_not():
 
     seen = interrupted_everywhere(make, average, lambda thing: repr(list(thing[1].state_dict().items())))
     assert len(seen) == 2
+
+
+S = pullback.optim.lr_scheduler
+HELD = {"_schedulers", "lr_lambdas"}  # objects, whose addresses differ
+SCHEDULES = {
+    "StepLR": lambda o: S.StepLR(o, 1),
+    "LambdaLR": lambda o: S.LambdaLR(o, [lambda e: 0.5**e, lambda e: 0.1**e]),
+    "CyclicLR": lambda o: S.CyclicLR(o, 0.1, 0.2, step_size_up=2),
+    "OneCycleLR": lambda o: S.OneCycleLR(o, 0.2, total_steps=9),
+    "CosineAnnealingWarmRestarts": lambda o: S.CosineAnnealingWarmRestarts(o, 2),
+    "ReduceLROnPlateau": lambda o: S.ReduceLROnPlateau(o, patience=0),
+    "ChainedScheduler": lambda o: S.ChainedScheduler([S.StepLR(o, 1), S.ExponentialLR(o, 0.9)]),
+    "SequentialLR": lambda o: S.SequentialLR(o, [S.ConstantLR(o), S.StepLR(o, 1)], [1]),
+}
+
+
+@pytest.mark.parametrize("tensor", [False, True], ids=["number", "tensor"])
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_a_schedule_goes_on_or_not(name, tensor):
+    def make():
+        rates = [pullback.tensor(0.5), pullback.tensor(0.25)] if tensor else [0.5, 0.25]
+        groups = [{"params": [pullback.ones(2, requires_grad=True)], "lr": rate} for rate in rates]
+        optimizer = pullback.optim.SGD(groups, momentum=0.9)
+        scheduler = SCHEDULES[name](optimizer)
+        optimizer.step()
+        if name == "ReduceLROnPlateau":
+            scheduler.step(1.0)
+        return optimizer, scheduler
+
+    def act(thing):
+        thing[1].step(2.0) if name == "ReduceLROnPlateau" else thing[1].step()
+
+    def see(thing):
+        optimizer, scheduler = thing
+        hidden = [vars(each) for each in (scheduler, *getattr(scheduler, "_schedulers", ()))]
+        shown = [
+            {k: v for k, v in each.items() if isinstance(v, (int, float, list)) and "sched" not in k} for each in hidden
+        ]
+        return repr([[{**group, "params": 0} for group in optimizer.param_groups], shown])
+
+    changed = make()
+    usual, before = see(changed), see(make())
+    act(changed)
+    assert usual == before != see(changed)
+    assert interrupted_everywhere(make, act, see) == {before, see(changed)}
+
+
+def test_a_schedule_whose_function_fails_stays_where_it_was():
+    optimizer = pullback.optim.SGD([pullback.ones(2, requires_grad=True)], lr=1.0)
+    scheduler = S.LambdaLR(optimizer, lambda epoch: 1 / (1 - epoch))
+    optimizer.step()
+    with pytest.raises(ZeroDivisionError):
+        scheduler.step()
+    assert (scheduler.last_epoch, scheduler.get_last_lr(), optimizer.param_groups[0]["lr"]) == (0, [1.0], 1.0)
 
 
 def test_signals_wait_and_handlers_come_back():

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 
+from ...autograd.accumulate import forget
 from ...functional.copying import wanted_by
 from ...functional.refusals import blame_argument
+from ...interrupts import uninterrupted
 from ...notices import warn_user
 from ...utils.hooks import HookDict, RemovableHandle
 from ..parameter import Buffer, Parameter
@@ -291,23 +293,15 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set `requires_grad` of every parameter."""
-        for parameter in self.parameters():
-            parameter.requires_grad_(requires_grad)
+        parameters = list(self.parameters())
+        with uninterrupted():
+            for parameter in parameters:
+                parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop every parameter's gradient, or fill it with zeros."""
-        for parameter in self.parameters():
-            if parameter.grad is None:
-                continue
-            if set_to_none:
-                parameter.grad = None
-                continue
-            if parameter.grad.grad_fn is not None:
-                parameter.grad.detach_()
-            else:
-                parameter.grad.requires_grad_(False)
-            parameter.grad.zero_()
+        forget(self.parameters(), set_to_none)
 
     # -- conversion ------------------------------------------------------------------------------------------
 

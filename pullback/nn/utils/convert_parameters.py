@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pullback
 
+from ...interrupts import uninterrupted
 from ...tensor import Tensor
 from ..modules.module import _typename
 
@@ -31,7 +32,11 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     if not isinstance(vec, pullback.Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {_typename(vec)}")
     start = 0
+    pieces = []
     for parameter in _on_one_device(parameters):
         stop = start + parameter.numel()
-        parameter.data = vec[start:stop].view_as(parameter).data
+        pieces.append((parameter, vec[start:stop].view_as(parameter).data))
         start = stop
+    with uninterrupted():
+        for parameter, piece in pieces:
+            parameter.data = piece

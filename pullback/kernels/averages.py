@@ -82,7 +82,7 @@ class _Plan:
         return not windows.bordered and few_columns.suits(planes, 1, 1, windows, self.dtype)
 
 
-_plan = functools.lru_cache(maxsize=128)(_Plan)
+plan_of = functools.lru_cache(maxsize=128)(_Plan)
 
 
 def _along(axis: int, part: slice | int) -> tuple:
@@ -104,7 +104,7 @@ def avg_pool(
     spatial, lead = x.shape[x.ndim - axes :], x.shape[: x.ndim - axes]
     output = pooled_shape(spatial, kernel, stride, padding, (1,) * axes, ceil_mode=ceil_mode)
     dtype = wide_type(x.dtype)
-    plan = _plan(spatial, output, kernel, stride, padding, count_include_pad, divisor_override, dtype)
+    plan = plan_of(spatial, output, kernel, stride, padding, count_include_pad, divisor_override, dtype)
     planes = x.reshape(math.prod(lead), *spatial).astype(dtype, copy=False)
     if plan.suits_few(len(planes)):
         out = few_columns.window_sums(planes, plan.windows) / plan.divisor
@@ -153,7 +153,7 @@ def avg_pool_transpose(
     axes = len(kernel)
     output, lead = gradient.shape[gradient.ndim - axes :], gradient.shape[: gradient.ndim - axes]
     dtype = wide_type(gradient.dtype)
-    plan = _plan(spatial, output, kernel, stride, padding, count_include_pad, divisor_override, dtype)
+    plan = plan_of(spatial, output, kernel, stride, padding, count_include_pad, divisor_override, dtype)
     planes = gradient.reshape(math.prod(lead), *output).astype(dtype, copy=False)
     if plan.suits_few(len(planes)):
         out = few_columns.window_sums_transpose(planes / plan.divisor, plan.windows)

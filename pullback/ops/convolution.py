@@ -7,17 +7,100 @@ out as columns and add them back.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, conjugate, fused, linear, op
 from ..kernels import convolution as kernels
-from ..kernels import unfold as columns
+from ..kernels import unfold as columns_kernels
 from ..kernels.order import has_channels_last, keeping_channels, with_channels_last
-from .fusing import handing_on, in_single, plain
+from ..kernels.windows import Windows
+from .fusing import handing_on, in_single
 from .layouts import CONVOLVED, CONVOLVED_KEEPING, CONVOLVED_WEIGHT, SAMPLES
 from .reductions import sum_axes
+from .windows import added_back, columns, geometry
 
 geometric = handing_on("stride", "padding", "dilation", "groups")
+
+# --- formulas: windows as columns, times weights as matrices ---
+
+
+def _matrix(weight: Any, groups: int) -> Any:
+    """Weights (out, channels / groups, *kernel) as a matrix for each group."""
+    return np.reshape(weight, (groups, weight.shape[0] // groups, math.prod(weight.shape[1:])))
+
+
+def _plus(x: Any, bias: Any) -> Any:
+    return x if bias is None else x + np.reshape(bias, (-1, *(1,) * (len(x.shape) - 2)))
+
+
+def _columns_in_groups(x: Any, places: Windows, groups: int) -> Any:
+    rows = x.shape[1] // groups * places.taps
+    return np.reshape(columns(x, places), (x.shape[0], groups, rows, math.prod(places.output)))
+
+
+def _convolution_with_columns(
+    x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> tuple:
+    places = geometry(x.shape[2:], weight.shape[2:], stride, padding, dilation)
+    found = _columns_in_groups(x, places, groups)
+    out = np.matmul(_matrix(weight, groups), found)
+    return _plus(np.reshape(out, (x.shape[0], weight.shape[0], *places.output)), bias), found
+
+
+def _convolution(x: Any, weight: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
+    return _convolution_with_columns(x, weight, None, stride, padding, dilation, groups)[0]
+
+
+def _convolution_input(
+    g: Any, weight: Any, spatial: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
+    places = geometry(spatial, weight.shape[2:], stride, padding, dilation, g.shape[2:])
+    n, outputs, count = g.shape[0], weight.shape[0] // groups, math.prod(places.output)
+    parts = np.matmul(np.swapaxes(_matrix(weight, groups), 1, 2), np.reshape(g, (n, groups, outputs, count)))
+    return added_back(np.reshape(parts, (n, weight.shape[1] * groups, places.taps, count)), places)
+
+
+def _convolution_weight(
+    g: Any, x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
+) -> Any:
+    places = geometry(x.shape[2:], kernel, stride, padding, dilation, g.shape[2:])
+    n, outputs = g.shape[:2]
+    left = np.reshape(g, (n, groups, outputs // groups, math.prod(places.output)))
+    products = np.matmul(left, np.swapaxes(_columns_in_groups(x, places, groups), 2, 3))
+    return np.reshape(np.sum(products, axis=0), (outputs, x.shape[1] // groups, *kernel))
+
+
+def _image_samples(draw: Any, kind: str = "") -> Any:
+    """Lines, images and volumes, with all that can be said of a convolution; `kind` is what the first array is."""
+    for shape, out, size, stride, padding, dilation, groups in (
+        ((2, 3, 5, 6), 4, (3, 2), (1, 1), (0, 0), (1, 1), 1),
+        ((2, 4, 7, 6), 6, (3, 3), (2, 1), (1, 2), (1, 2), 2),
+        ((1, 2, 9), 2, (3,), (2,), (1,), (3,), 1),
+        ((1, 2, 4, 4, 3), 2, (2, 2, 2), (1, 1, 1), (1, 0, 0), (1, 1, 1), 1),
+        ((0, 3, 5, 6), 4, (3, 2), (1, 1), (0, 0), (1, 1), 1),
+        ((4, 8, 32, 32), 16, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+        ((4, 8, 33, 32), 16, (3, 3), (2, 2), (1, 1), (1, 1), 4),
+        ((2, 3, 4, 4), 5, (1, 1), (1, 1), (0, 0), (1, 1), 1),
+    ):
+        params = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        output = geometry(shape[2:], size, stride, padding, dilation).output
+        x, g, weight = draw(*shape), draw(shape[0], out, *output), draw(out, shape[1] // groups, *size)
+        if kind == "weight":
+            yield (g, x), {"kernel": size, **params}
+        elif kind.startswith("input"):
+            yield (g, weight, *([draw(shape[1])] if "bias" in kind else [])), {"spatial": shape[2:], **params}
+        elif kind != "keeping":
+            yield (x, weight, *([draw(out)] if "bias" in kind else [])), params
+        elif groups == 1 and size != (1, 1):
+            yield (x, weight, draw(out)), params
+            yield (x, weight, None), params
+
+
+# --- operations ---
 
 
 @in_single
@@ -46,26 +129,34 @@ def _bias_rule(g: Any) -> Any:
 
 convolution: Op = op(
     "ConvolutionBackward0",
-    keeping_channels(in_single(kernels.convolution), 4, inputs=2),
-    kind="bilinear",
-    batch=CONVOLVED,
+    _convolution,
     x=_input_rule,
     weight=_weight_rule,
+    kind="bilinear",
+    kernel=kernel(keeping_channels(in_single(kernels.convolution), 4, inputs=2)),
+    batch=CONVOLVED,
     autocast="short",
+    samples=_image_samples,
 )
 convolution_biased: Op = op(
     "ConvolutionBackward0",
-    keeping_channels(_biased, 4, inputs=2),
+    lambda x, weight, bias, stride, padding, dilation, groups: _plus(
+        _convolution(x, weight, stride, padding, dilation, groups), bias
+    ),
     kind="affine",
-    batch=CONVOLVED,
     x=_input_rule,
     weight=_weight_rule,
     bias=_bias_rule,
+    kernel=kernel(keeping_channels(_biased, 4, inputs=2)),
+    batch=CONVOLVED,
     autocast="short",
+    samples=lambda draw: _image_samples(draw, "bias"),
 )
 
 
-def _keeping(x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> tuple:
+def _keeping(x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
+    if not x.size:
+        return NotImplemented
     found = kernels.convolution_keeping(x, weight, bias, stride=stride, padding=padding, dilation=dilation)
     if x.flags.c_contiguous and weight.flags.c_contiguous or x.ndim != 4:
         return found
@@ -73,26 +164,33 @@ def _keeping(x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dila
 
 
 @geometric
-def _keeping_rule(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, **geometry: Any) -> tuple:
-    x_shape, weight_shape, groups = tuple(x.shape), tuple(weight.shape), geometry.pop("groups")
-    for_input = None
-    if needs[0]:
-        for_input = convolution_input(g, conjugate(weight), spatial=x_shape[2:], groups=groups, **geometry)
-    biased = needs[2]
-    if plain(g, x, weight):
-        kept = extras[0]
-        return for_input, *kernels.gradients_from_columns(g, kept, weight_shape, x_shape, biased=biased, **geometry)
-    for_weight = convolution_weight(g, conjugate(x), kernel=weight_shape[2:], groups=groups, **geometry)
-    return for_input, for_weight, _bias_rule(g) if biased else None
+def _keeping_rule(g: Any, x: Any, weight: Any, needs: tuple, **geometry: Any) -> tuple:
+    return (
+        _input_rule(g, weight, tuple(x.shape), *geometry.values()) if needs[0] else None,
+        _weight_rule(g, x, tuple(weight.shape), *geometry.values()),
+        _bias_rule(g) if needs[2] else None,
+    )
+
+
+@geometric
+def _keeping_backward(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, **geometry: Any) -> Any:
+    if not x.size:
+        return NotImplemented
+    for_input = convolution_input(g, weight, spatial=x.shape[2:], **geometry) if needs[0] else None
+    del geometry["groups"]
+    kept = kernels.gradients_from_columns(g, extras[0], weight.shape, x.shape, biased=needs[2], **geometry)
+    return for_input, *kept
 
 
 convolution_keeping: Op = fused(  # where the weight's gradient will be wanted; groups is 1 and the values are real
     "ConvolutionBackward0",
-    _keeping,
-    inputs=("x", "weight", "bias"),
+    _convolution_with_columns,
     joint=_keeping_rule,
+    inputs=("x", "weight", "bias"),
+    kernel=kernel(_keeping, joint=_keeping_backward),
     autocast="short",
     batch=CONVOLVED_KEEPING,
+    samples=lambda draw: _image_samples(draw, "keeping"),
 )
 
 
@@ -115,22 +213,28 @@ def _transposed_weight_rule(u: Any, g: Any, weight_shape: tuple, **geometry: Any
 
 convolution_input: Op = op(
     "ConvolutionBackward0",
-    keeping_channels(in_single(kernels.convolution_input), 4, inputs=2),
-    kind="bilinear",
-    batch=CONVOLVED,
+    _convolution_input,
     g=_transposed_input_rule,
     weight=_transposed_weight_rule,
+    kind="bilinear",
+    kernel=kernel(keeping_channels(in_single(kernels.convolution_input), 4, inputs=2)),
+    batch=CONVOLVED,
     autocast="short",
+    samples=lambda draw: _image_samples(draw, "input"),
 )
 convolution_input_biased: Op = op(
     "ConvolutionBackward0",
-    keeping_channels(_transposed_biased, 4, inputs=2),
+    lambda g, weight, bias, spatial, stride, padding, dilation, groups: _plus(
+        _convolution_input(g, weight, spatial, stride, padding, dilation, groups), bias
+    ),
     kind="affine",
-    batch=CONVOLVED,
     g=_transposed_input_rule,
     weight=_transposed_weight_rule,
     bias=_bias_rule,
+    kernel=kernel(keeping_channels(_transposed_biased, 4, inputs=2)),
+    batch=CONVOLVED,
     autocast="short",
+    samples=lambda draw: _image_samples(draw, "input bias"),
 )
 
 
@@ -146,19 +250,31 @@ def _weight_map_right(v: Any, g: Any, x_shape: tuple, **geometry: Any) -> Any:
 
 convolution_weight: Op = op(
     "ConvolutionBackward0",
-    in_single(kernels.convolution_weight),
-    kind="bilinear",
-    inputs=("g", "x"),
-    batch=CONVOLVED_WEIGHT,
+    _convolution_weight,
     g=_weight_map_left,
     x=_weight_map_right,
+    kind="bilinear",
+    inputs=("g", "x"),
+    kernel=kernel(in_single(kernels.convolution_weight)),
+    batch=CONVOLVED_WEIGHT,
     autocast="short",
     aten="convolution_backward",
+    samples=lambda draw: _image_samples(draw, "weight"),
 )
 
 # --- windows as columns ---
 
 windowed = handing_on("kernel", "stride", "padding", "dilation")
+
+
+def _unfold(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple) -> Any:
+    found = columns(x, geometry(x.shape[2:], kernel, stride, padding, dilation))
+    return np.reshape(found, (x.shape[0], math.prod(found.shape[1:-1]), found.shape[-1]))
+
+
+def _fold(x: Any, spatial: tuple, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple) -> Any:
+    places = geometry(spatial, kernel, stride, padding, dilation)
+    return added_back(np.reshape(x, (x.shape[0], x.shape[1] // places.taps, places.taps, x.shape[2])), places)
 
 
 @windowed
@@ -171,5 +287,29 @@ def _fold_rule(g: Any, **window: Any) -> Any:
     return unfold(g, **window)
 
 
-unfold: Op = linear("Im2ColBackward0", columns.unfold, batch=SAMPLES, x=_unfold_rule)
-fold: Op = linear("Col2ImBackward0", in_single(columns.fold), inputs=("x",), batch=SAMPLES, x=_fold_rule)
+def _column_samples(draw: Any, folded: bool = False) -> Any:
+    for (x, weight), params in _image_samples(draw):
+        window = {"kernel": weight.shape[2:], **{name: params[name] for name in ("stride", "padding", "dilation")}}
+        if not folded:
+            yield (x,), window
+        else:
+            count = math.prod(geometry(x.shape[2:], *window.values()).output)
+            yield (draw(len(x), x.shape[1] * math.prod(weight.shape[2:]), count),), {"spatial": x.shape[2:], **window}
+
+
+unfold: Op = linear(
+    "Im2ColBackward0",
+    _unfold,
+    x=_unfold_rule,
+    kernel=kernel(columns_kernels.unfold),
+    batch=SAMPLES,
+    samples=_column_samples,
+)
+fold: Op = linear(
+    "Col2ImBackward0",
+    _fold,
+    x=_fold_rule,
+    kernel=kernel(in_single(columns_kernels.fold)),
+    batch=SAMPLES,
+    samples=lambda draw: _column_samples(draw, folded=True),
+)

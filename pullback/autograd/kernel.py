@@ -46,7 +46,9 @@ class _Types(dict[type, bool]):
         return found
 
 
+ELEMENTWISE_KINDS = ("elementwise", "elementwise_pull", "real_pull")
 _WORDS: dict[str, Any] = {
+    "ndarray": ndarray,
     "__name__": __name__,  # by which warnings are known to be ours
     "numpys": _Types(ndarray, generic),  # arrays, and the numbers that NumPy gives for those without dims
     "picked": _Types(ndarray, generic, Picked),
@@ -74,8 +76,10 @@ def chosen_rule(op: Any, rule: Callable[..., Any], fast: Callable[..., Any] | No
     names = (*own, *[name for name in its if name not in own])
     if op.outputs != 1 and not op.first_only:
         tests = ["all([plain[type(part)] for part in g])"]  # a cotangent for each output, or None
-    else:
-        tests = ["picked[type(g)]" if op.rare.takes_picked else "numpys[type(g)]"]
+    elif op.rare.takes_picked:
+        tests = ["picked[type(g)]"]
+    else:  # on one number, the formula of an operation on elements is as quick as its kernel
+        tests = ["type(g) is ndarray" if op.kind in ELEMENTWISE_KINDS else "numpys[type(g)]"]
     tests += [f"plain[type({name})]" for name in names if name in op.inputs or name == "out"]
     tests += [f"plain[type({name}[0])]" for name in names if name in ("outs", "extras")]
     tests += ["all([plain[type(part)] for part in arrays])" for name in names if name == "arrays"]

@@ -20,7 +20,7 @@ from ..kernels.order import ordered
 from ..kernels.thresholds import FACTOR_SIDE_BY_SIDE, MAYBE_BLOCKED
 from ..ops.layouts import ELEMENTWISE, Layout
 from ..ops.samples import Samples
-from .kernel import NO_KERNEL, Kernel, chosen_forward, chosen_rule, parameter_names, rule_names
+from .kernel import ELEMENTWISE_KINDS, NO_KERNEL, Kernel, chosen_forward, chosen_rule, parameter_names, rule_names
 from .node import Node, node_class
 from .plan import Call, Plan
 
@@ -28,7 +28,6 @@ from .plan import Call, Plan
 # numbers, too, or as if these were pairs of real ones. Linear in all inputs together (but for conjugates). Linear in each of
 # two inputs; the same with something added, the input `bias` or the first. Anything else.
 KINDS = ("elementwise", "elementwise_pull", "real_pull", "linear", "real_linear", "bilinear", "affine", "op")
-POINTWISE_KINDS = ("elementwise", "elementwise_pull", "real_pull")
 # What to do with large operands: cut them into blocks, for the forward function alone or for rules as well; give each rule a
 # thread of its own; nothing.
 OF_LARGE = ("by blocks", "forward by blocks", "rules side by side", "nothing")
@@ -67,7 +66,7 @@ class Rare(NamedTuple):
     undefined_allowed: bool = False  # None for outputs that nothing was computed from
     selects: bool = False  # the rule puts the cotangent at `index` of zeros
     gives_arrays: bool = True  # rules give plain arrays where they are given some
-    engine_rules: dict[str, Callable[..., Any]] = {}  # for the engine alone: the same, but may answer with `Picked`
+    engine_rules: dict[str, Callable[..., Any]] = {}  # kernels for the engine alone: they may answer with `Picked`
     takes_picked: bool = False  # the rule knows what to do with a cotangent that is `Picked`
     multiplies: bool = False  # inside rules under `safe_gradients` the formula runs on arrays in which 0 * inf is 0
     series: str | None = None  # how power series go through it: a recurrence of func/series.py; None by the chain rule
@@ -125,7 +124,7 @@ class Op:
         self.view: bool = view  # the result shares memory with the first input
         self.variadic: bool = variadic
         # what it does to axes; without, it runs on batches example by example
-        self.batch: Layout | None = batch or (ELEMENTWISE if kind in POINTWISE_KINDS and not variadic else None)
+        self.batch: Layout | None = batch or (ELEMENTWISE if kind in ELEMENTWISE_KINDS and not variadic else None)
         self.autocast: str = autocast  # the dtype of its inputs on the CPU while autocast is on: see `CASTS`
         self.aten: str | None = aten  # "name.overload" below autograd, where it does not follow from the node's name
         self.samples: Samples | None = samples  # what tests feed it: see `ops/samples.py`

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any, NamedTuple
 
+from .kernel import chosen_rule
 from .node import Node
 from .pulling import puller
 from .recording import recorder
@@ -139,7 +140,9 @@ class Plan:
     def engine_calls(self) -> tuple[Call, ...]:
         """The calls as an ordinary pass makes them: some operations have rules for the engine alone."""
         own, inputs = self.op.rare.engine_rules, self.op.inputs
-        return tuple([call._replace(rule=own[inputs[call.position]]) for call in self.calls]) if own else self.calls
+        if not own:
+            return self.calls
+        return tuple([c._replace(rule=chosen_rule(self.op, c.rule, own[inputs[c.position]])) for c in self.calls])
 
 
 def _is_output(code: Any) -> bool:

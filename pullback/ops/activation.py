@@ -1,6 +1,5 @@
 """Activation functions of one element, and GLU. Kinks get hand-written pullbacks: they are diagonal and linear in `g`.
 
-GELU and SiLU run as fused kernels, forward and backward; on anything but plain arrays their pullbacks are formulas.
 ReLU, sigmoid and tanh are in `pointwise.py`, softmax in `reductions.py`.
 """
 
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, elementwise, op
 from ..dtypes import kind_of
 from ..kernels import activations as kernels
@@ -20,6 +20,7 @@ from ..kernels.thresholds import MAYBE_BLOCKED
 from .fusing import choose, drop, in_blocks, in_single, keep, limited, single, widened, zero_of
 from .layouts import along
 from .pointwise import sigmoid, straight
+from .samples import reals
 from .special import erf
 from .striding import in_order
 
@@ -30,7 +31,9 @@ _CUBIC = 0.044715
 
 
 def _gelu(x: Any, approximate: str) -> Any:
-    return kernels.gelu(np.asarray(x), approximate=approximate)
+    if approximate == "tanh":
+        return 0.5 * x * (1 + np.tanh(_SLOPE * (x + _CUBIC * (x * x * x))))
+    return 0.5 * x * (1 + erf(x * math.sqrt(0.5)))
 
 
 def _gelu_slope(x: Any, approximate: str) -> Any:
@@ -40,57 +43,78 @@ def _gelu_slope(x: Any, approximate: str) -> Any:
     return 0.5 * (1 + erf(x * math.sqrt(0.5))) + x * np.exp(-0.5 * (x * x)) * (1 / math.sqrt(2 * math.pi))
 
 
-def _gelu_pullback(g: Any, x: Any, approximate: str) -> Any:
-    if type(g) is type(x) is np.ndarray and g.shape == x.shape and g.dtype == x.dtype:
-        return kernels.gelu_backward(g, x, approximate=approximate)
-    return g * _gelu_slope(x, approximate)
+def _gelu_backward(g: Any, x: Any, approximate: str) -> Any:
+    return kernels.gelu_backward(g, x, approximate=approximate) if _are_alike(g, x) else NotImplemented
 
 
-gelu: Op = op("GeluBackward0", _gelu, kind="elementwise_pull", inputs=("x",), x=_gelu_pullback)
+def _are_alike(g: Any, x: Any) -> bool:
+    """Whether the kernels of rules can take a cotangent."""
+    return g.shape == x.shape and g.dtype == x.dtype
 
 
-_complex_silu = in_single(lambda x: x / (1 + np.exp(-x)))
-
-
-def _silu(x: Any) -> Any:
-    x = np.asarray(x)
-    return _complex_silu(x) if x.dtype.kind == "c" else kernels.silu(x)
+gelu: Op = op(
+    "GeluBackward0",
+    _gelu,
+    x=lambda g, x, approximate: g * _gelu_slope(x, approximate),
+    kind="elementwise_pull",
+    kernel=kernel(kernels.gelu, x=_gelu_backward),
+    samples=lambda draw: [*reals(approximate="none")(draw), *reals(approximate="tanh")(draw)],
+)
 
 
 def _silu_pullback(g: Any, x: Any) -> Any:
-    if type(g) is type(x) is np.ndarray and x.dtype.kind != "c" and g.shape == x.shape and g.dtype == x.dtype:
-        return kernels.silu_backward(g, x)
     s = sigmoid(x)
     slope = s * (1 + x * (1 - s))
     return g * (np.conj(slope) if kind_of(x) == "c" else slope)
 
 
-silu: Op = op("SiluBackward0", _silu, kind="elementwise_pull", x=_silu_pullback)
+silu: Op = op(
+    "SiluBackward0",
+    lambda x: x / (1 + np.exp(-x)),
+    x=_silu_pullback,
+    kind="elementwise_pull",
+    kernel=kernel(
+        lambda x: NotImplemented if x.dtype.kind == "c" else kernels.silu(x),
+        x=lambda g, x: kernels.silu_backward(g, x) if _are_alike(g, x) else NotImplemented,
+    ),
+    samples=reals(),
+)
+
+
+def _softplus(x: Any, beta: float, threshold: float) -> Any:
+    scaled = x * beta
+    low = np.where(scaled > threshold, threshold, scaled)
+    return np.where(scaled > threshold, x, np.log1p(np.exp(low)) / beta)
 
 
 def _softplus_pullback(g: Any, x: Any, beta: float, threshold: float) -> Any:
-    if type(g) is type(x) is np.ndarray and g.shape == x.shape and g.dtype is x.dtype:
-        return kernels.softplus_backward(g, x, beta, threshold)
     scaled = x * beta
     low = np.where(scaled >= threshold, threshold, scaled)  # at the threshold the slope is the curve's, and constant
     return g * np.where(scaled > threshold, 1, sigmoid(low))
 
 
-softplus: Op = op("SoftplusBackward0", kernels.softplus, kind="elementwise_pull", x=_softplus_pullback)
+def _softplus_backward(g: Any, x: Any, beta: float, threshold: float) -> Any:
+    return kernels.softplus_backward(g, x, beta, threshold) if _are_alike(g, x) else NotImplemented
+
+
+softplus: Op = op(
+    "SoftplusBackward0",
+    _softplus,
+    x=_softplus_pullback,
+    kind="elementwise_pull",
+    kernel=kernel(kernels.softplus, x=_softplus_backward),
+    samples=lambda draw: [*reals(beta=1.0, threshold=20.0)(draw), *reals(beta=2.0, threshold=1.0)(draw)],
+)
 log_sigmoid: Op = op(
     "LogSigmoidBackward0",
-    in_single(lambda x: in_order(special_kernels.log_sigmoid(x))),
-    kind="elementwise_pull",
-    inputs=("x",),
+    lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
     x=lambda g, x: g * sigmoid(-x),
-    # its kernel sees to large arrays itself, and its results lie in the order of the dims
-    large="nothing",
+    kind="elementwise_pull",
+    kernel=kernel(in_single(lambda x: in_order(special_kernels.log_sigmoid(x)))),
+    large="nothing",  # its kernel sees to large arrays itself, and its results lie in the order of the dims
     aten="log_sigmoid_forward",
+    samples=reals(),
 )
-
-
-def _mish(x: Any) -> Any:
-    return x * np.tanh(special_kernels.softplus(x))
 
 
 def _mish_pullback(g: Any, x: Any) -> Any:
@@ -99,7 +123,14 @@ def _mish_pullback(g: Any, x: Any) -> Any:
     return g * (t + x * sigmoid(x) * (1 - t * t))
 
 
-mish: Op = op("MishBackward0", ordered(in_single(_mish)), kind="elementwise_pull", x=_mish_pullback)
+mish: Op = op(
+    "MishBackward0",
+    lambda x: x * np.tanh(_softplus(x, 1.0, 20.0)),
+    x=_mish_pullback,
+    kind="elementwise_pull",
+    kernel=kernel(ordered(in_single(lambda x: x * np.tanh(special_kernels.softplus(x))))),
+    samples=reals(),
+)
 
 # --- exponential below zero ---
 
@@ -122,20 +153,32 @@ def _times(x: Any, factor: float) -> Any:
 
 
 def _elu_pullback(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    g, x = single(g, x)
-    return in_blocks(_elu_slope_times, g, x, alpha=alpha, scale=scale, input_scale=input_scale)
-
-
-def _elu_slope_times(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    if type(g) is np.ndarray and type(x) is np.ndarray and alpha * input_scale == 1:  # no kink: both slopes are 1 at 0
-        return g * _times(np.exp(_times(np.minimum(x, zero_of(x)), input_scale)), scale)
     low = ~(x > 0)
     below = np.exp(drop(x >= 0, x) * input_scale) * (alpha * scale * input_scale)
     return choose(low, g * below, g * scale)
 
 
-elu: Op = op("EluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_pullback)
-celu: Op = op("CeluBackward0", in_single(_elu), kind="elementwise_pull", x=_elu_pullback)
+def _elu_backward(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    g, x = single(g, x)
+    function = _smooth_elu_pullback if alpha * input_scale == 1 else _elu_pullback
+    return in_blocks(function, g, x, alpha=alpha, scale=scale, input_scale=input_scale)
+
+
+def _smooth_elu_pullback(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    """There is no kink: both slopes are 1 at 0."""
+    return g * _times(np.exp(_times(np.minimum(x, zero_of(x)), input_scale)), scale)
+
+
+_ELU: dict[str, Any] = {
+    "kind": "elementwise_pull",
+    "x": _elu_pullback,
+    "kernel": kernel(in_single(_elu), x=_elu_backward),
+    "samples": lambda draw: [
+        *reals(alpha=1.0, scale=1.0, input_scale=1.0)(draw), *reals(alpha=0.5, scale=2.0, input_scale=0.7)(draw)
+    ],
+}  # fmt: skip
+elu: Op = op("EluBackward0", _elu_block, **_ELU)
+celu: Op = op("CeluBackward0", _elu_block, **_ELU)
 
 # --- piecewise linear ---
 
@@ -151,29 +194,38 @@ def _leaky_relu_block(x: Any, slope: float) -> Any:
 
 
 def _leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
-    g, x = single(g, x)
-    if type(g) is np.ndarray and g.size >= MAYBE_BLOCKED:
-        return in_blocks(_leaky_relu_slope_times, g, x, slope=slope)
-    return _leaky_relu_slope_times(g, x, slope)
-
-
-def _leaky_relu_slope_times(g: Any, x: Any, slope: float) -> Any:
-    if type(g) is type(x) is np.ndarray and 0 <= slope <= 1:
-        return g * np.maximum((x > 0).astype(g.dtype), slope)
     return choose(x > 0, g, g * slope)
+
+
+def _leaky_relu_backward(g: Any, x: Any, slope: float) -> Any:
+    g, x = single(g, x)
+    function = _rising_leaky_relu_pullback if 0 <= slope <= 1 else _leaky_relu_pullback
+    return in_blocks(function, g, x, slope=slope) if g.size >= MAYBE_BLOCKED else function(g, x, slope)
+
+
+def _rising_leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
+    return g * np.maximum((x > 0).astype(g.dtype), slope)
+
+
+def _leaky_samples(draw: Any) -> Any:
+    return [*reals(slope=0.1)(draw), *reals(slope=-0.5)(draw)]
 
 
 leaky_relu: Op = op(
     "LeakyReluBackward0",
-    _leaky_relu,
+    _leaky_relu_block,
+    x=straight("LeakyReluBackwardBackward0", _leaky_relu_pullback, _leaky_relu_backward),
     kind="elementwise_pull",
-    x=straight("LeakyReluBackwardBackward0", _leaky_relu_pullback),
+    kernel=kernel(_leaky_relu, x=_leaky_relu_backward),
+    samples=_leaky_samples,
 )
 rrelu: Op = op(
     "RreluWithNoiseBackward0",
-    ordered(_leaky_relu, deciding=()),
+    _leaky_relu_block,
+    x=straight("RreluWithNoiseBackwardBackward0", _leaky_relu_pullback, _leaky_relu_backward),
     kind="elementwise_pull",
-    x=straight("RreluWithNoiseBackwardBackward0", _leaky_relu_pullback),
+    kernel=kernel(ordered(_leaky_relu, deciding=()), x=_leaky_relu_backward),
+    samples=_leaky_samples,
 )
 rrelu_with_noise: Op = elementwise(
     "RreluWithNoiseBackward0",
@@ -181,19 +233,27 @@ rrelu_with_noise: Op = elementwise(
     x=lambda noise: noise,
     noise=None,
 )
+
+
+def _prelu_pullback(g: Any, x: Any, weight: Any) -> Any:
+    return choose(x > 0, g, g * weight)
+
+
 prelu: Op = op(
     "PreluKernelBackward0",
     lambda x, weight: choose(x > 0, x, x * weight),
-    kind="elementwise_pull",
     x=straight(
         "PreluKernelBackwardBackward0",
-        lambda g, x, weight: choose(x > 0, g, g * weight),
+        _prelu_pullback,
         weight=lambda h, g, x: drop(x > 0, h * g),
         aten="_prelu_kernel_backward",
     ),
     weight=lambda g, x: drop(x > 0, g * x),
+    kind="elementwise_pull",
+    kernel=kernel(x=_prelu_pullback),
     autocast="short",
     aten="_prelu_kernel",
+    samples=lambda draw: [((x, draw(*x.shape)), {}) for (x,), _ in reals()(draw)],
 )
 
 
@@ -214,21 +274,32 @@ def _kept_outside(g: Any, x: Any, lambd: float) -> Any:
     return in_blocks(lambda g, x: keep((x < -lambd) | (x > lambd), g), g, x)
 
 
+def _hardtanh_pullback(g: Any, x: Any, low: float, high: float) -> Any:
+    return in_blocks(_kept_between, g, x, low=low, high=high)
+
+
 hardtanh: Op = op(
     "HardtanhBackward0",
     _hardtanh,
+    x=straight("HardtanhBackwardBackward0", _hardtanh_pullback),
     kind="elementwise_pull",
-    x=straight(
-        "HardtanhBackwardBackward0",
-        lambda g, x, low, high: in_blocks(_kept_between, g, x, low=low, high=high),
-    ),
+    kernel=kernel(x=_hardtanh_pullback),
+    samples=lambda draw: [(inputs, {"low": -0.5, "high": 1.0}) for inputs, _ in reals()(draw)],
 )
+
+
+def _hardsigmoid_pullback(g: Any, x: Any) -> Any:
+    return keep((x > -3) & (x < 3), g / 6)
+
+
 hardsigmoid: Op = op(
     "HardsigmoidBackward0",
     in_single(lambda x: limited(x + 3, 0, 6) / 6),
-    kind="elementwise_pull",
     inputs=("x",),
-    x=straight("HardsigmoidBackwardBackward0", lambda g, x: keep((x > -3) & (x < 3), g / 6)),
+    x=straight("HardsigmoidBackwardBackward0", _hardsigmoid_pullback),
+    kind="elementwise_pull",
+    kernel=kernel(x=_hardsigmoid_pullback),
+    samples=reals(),
 )
 
 
@@ -240,28 +311,40 @@ def _hardswish_pullback(g: Any, x: Any) -> Any:
 hardswish: Op = op(
     "HardswishBackward0",
     in_single(lambda x: x * limited(x + 3, 0, 6) / 6),
-    kind="elementwise_pull",
     inputs=("x",),
     x=_hardswish_pullback,
+    kind="elementwise_pull",
 )
 hardshrink: Op = op(
     "HardshrinkBackward0",
     lambda x, lambd: in_blocks(_dropped_between, x, x, low=x.dtype.type(-lambd), high=x.dtype.type(lambd)),
-    kind="elementwise_pull",
     x=straight("HardshrinkBackwardBackward0", _kept_outside),
+    kind="elementwise_pull",
+    kernel=kernel(x=_kept_outside),
+    samples=reals(lambd=0.5),
 )
 softshrink: Op = op(
     "SoftshrinkBackward0",
     in_single(lambda x, lambd: in_blocks(lambda x: np.copysign(x - limited(x, -lambd, lambd), x), x)),
-    kind="elementwise_pull",
     inputs=("x",),
     x=straight("SoftshrinkBackwardBackward0", _kept_outside),
+    kind="elementwise_pull",
+    kernel=kernel(x=_kept_outside),
+    samples=reals(lambd=0.5),
 )
+
+
+def _threshold_pullback(g: Any, x: Any, limit: float) -> Any:
+    return in_blocks(lambda g, x: drop(x <= limit, g), g, x)
+
+
 threshold: Op = op(
     "ThresholdBackward0",
     lambda x, limit, value: in_blocks(lambda x: choose(x <= limit, value, x), x).astype(x.dtype, copy=False),
+    x=straight("ThresholdBackwardBackward0", _threshold_pullback),
     kind="elementwise_pull",
-    x=straight("ThresholdBackwardBackward0", lambda g, x, limit: in_blocks(lambda g, x: drop(x <= limit, g), g, x)),
+    kernel=kernel(x=_threshold_pullback),
+    samples=reals(limit=0.5, value=1.0),
 )
 
 # --- gated: half of an axis decides how much of the other half passes ---

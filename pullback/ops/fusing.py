@@ -166,8 +166,8 @@ def pulled_in_single(rule: Callable[..., Any]) -> Callable[..., Any]:
         if not is_half(kind):
             return rule(g, x, *others)
         others = tuple([tuple(map(widened, value)) if isinstance(value, tuple) else widened(value) for value in others])
-        first, *rest = rule(widened(np.asarray(g)), widened(x), *others)
-        return (None if first is None else narrowed(first, kind), *rest)
+        found = rule(widened(np.asarray(g)), widened(x), *others)
+        return found if found is NotImplemented else (narrowed(found[0], kind), *found[1:])
 
     code = rule.__code__
     wide.names = code.co_varnames[1 : code.co_argcount]  # type: ignore[attr-defined]  # what it asks for (see `Op`)

@@ -14,18 +14,22 @@ from typing import Any
 import numpy as np
 
 from ..arrays.mostly_zeros import Picked
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, fused, linear, op
 from ..kernels import activations
 from ..kernels import softmax as kernels
 from ..kernels.large import zeros
+from ..kernels.like import brought
 from ..kernels.order import ordered
 from ..kernels.thresholds import MOSTLY_ZEROS, WHOLE
 from ..quiet import quiet
-from .fusing import in_blocks, in_single, is_half, limited, number_for, plain
+from .casting import cast
+from .fusing import handing_on, in_blocks, in_single, is_half, limited, number_for, zero_of
 from .layouts import CLASSES, ELEMENTWISE_LOSS, PLACED_CLASSES
 from .pairs import log_add_exp
 from .pointwise import sigmoid
 from .reductions import log_softmax, sum_all
+from .samples import pairs_to_reduce
 from .striding import in_order
 
 
@@ -39,7 +43,7 @@ def reduce_losses(losses: Any, reduction: str) -> Any:
     total = sum_all.forward(losses)
     if reduction == "mean":
         total = total / losses.size if losses.size else total * math.nan
-    return total if total.dtype is kind else total.astype(kind)
+    return total if total.dtype == kind else total.astype(kind)
 
 
 def spread(g: Any, x: Any, reduction: str) -> Any:
@@ -159,20 +163,69 @@ def _place_classes(
     return out
 
 
-def _pick_transpose(
-    g: Any, x_shape: tuple, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+# What an operation on classes is told besides its arrays.
+_chosen = handing_on("ignore_index", "reduction", "smoothing")
+
+
+def _safe_target(target: Any, classes: int, ignore_index: int) -> tuple:
+    """Which targets count, and the targets with 0 in the place of those that do not."""
+    kept = target != ignore_index
+    wrong = kept & ((target < 0) | (target >= classes))
+    if np.any(wrong):
+        found = int(np.max(np.where(wrong, target, np.min(target))))
+        raise IndexError(f"Target {found} is out of bounds. Classes are 0 to {classes - 1}.")
+    return kept, np.where(kept, target, 0)
+
+
+def _counts_of(kept: Any, safe: Any, weight: Any, dtype: Any) -> Any:
+    return cast(kept if weight is None else np.where(kept, weight[safe], 0), dtype=dtype)
+
+
+def _along_classes(weight: Any, x: Any) -> Any:
+    """The weights of classes, shaped to broadcast against the scores."""
+    return weight if len(x.shape) < 3 else np.reshape(weight, (-1, *(1,) * (len(x.shape) - 2)))
+
+
+def _pick_formula(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> Any:
+    axis = _class_axis(x)
+    kept, safe = _safe_target(target, x.shape[axis], ignore_index)
+    counts = _counts_of(kept, safe, weight, x.dtype)
+    picked = np.take_along_axis(x, np.expand_dims(safe, axis), axis)
+    losses = np.where(kept, -(np.reshape(picked, tuple(target.shape)) * counts), 0)
+    if smoothing:
+        smooth = -np.sum(x if weight is None else x * _along_classes(weight, x), axis=axis)
+        losses = losses * (1 - smoothing) + np.where(kept, smooth, 0) * (smoothing / max(x.shape[axis], 1))
+    if reduction == "none":
+        return losses
+    return np.sum(losses) / np.sum(counts) if reduction == "mean" else np.sum(losses)
+
+
+def _place_formula(
+    x: Any, target: Any, weight: Any, shape: tuple, ignore_index: int, reduction: str, smoothing: float
 ) -> Any:
-    return place_classes(
-        g, target, weight, shape=x_shape, ignore_index=ignore_index, reduction=reduction, smoothing=smoothing
-    )
+    axis = 1 if len(shape) > 1 else 0
+    classes = shape[axis]
+    kept, safe = _safe_target(target, classes, ignore_index)
+    counts = _counts_of(kept, safe, weight, x.dtype)
+    if reduction == "mean":
+        x = x / np.sum(counts)
+    numbers = np.reshape(brought(np.arange(classes), x), (-1, *(1,) * (len(shape) - axis - 1)))
+    placed = np.where(numbers == np.expand_dims(safe, axis), np.expand_dims(np.where(kept, -(x * counts), 0), axis), 0)
+    if not smoothing:
+        return placed
+    shares = np.expand_dims(np.where(kept, x, 0), axis) * (-smoothing / classes)
+    return placed * (1 - smoothing) + (shares if weight is None else shares * _along_classes(weight, placed))
+
+
+@_chosen
+def _pick_transpose(g: Any, x_shape: tuple, target: Any, weight: Any, **params: Any) -> Any:
+    return place_classes(g, target, weight, shape=x_shape, **params)
 
 
 def _pick_in_engine(
     g: Any, x_shape: tuple, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> Any:
     """`_pick_transpose` without the zeros, where they are many."""
-    if not plain(g, target, weight):
-        return _pick_transpose(g, x_shape, target, weight, ignore_index, reduction, smoothing)
     if math.prod(x_shape) >= MOSTLY_ZEROS:
         target = np.asarray(target)
         if _is_simple(x_shape, g.dtype, target, weight, ignore_index, smoothing):
@@ -181,8 +234,29 @@ def _pick_in_engine(
     return _place_classes(g, target, weight, x_shape, ignore_index, reduction, smoothing)
 
 
-def _place_transpose(g: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> Any:
-    return pick_classes(g, target, weight, ignore_index=ignore_index, reduction=reduction, smoothing=smoothing)
+@_chosen
+def _place_transpose(g: Any, target: Any, weight: Any, **params: Any) -> Any:
+    return pick_classes(g, target, weight, **params)
+
+
+def _class_samples(draw: Any, shaped: Any = None) -> Any:
+    """Scores of classes, targets some of which are not to count, weights of classes, and all ways to sum and smooth."""
+    for shape in ((5, 4), (4,), (2, 3, 4), (0, 3), (200, 60)):
+        places = (*shape[:1], *shape[2:]) if len(shape) > 1 else ()
+        for weight in (None, draw(shape[min(1, len(shape) - 1)], low=0.5)):
+            for reduction in ("none", "mean", "sum"):
+                for ignore_index, smoothing in ((-100, 0.0), (1, 0.0), (1, 0.1)):
+                    target = draw.whole(places, shape[min(1, len(shape) - 1)])
+                    if not places:
+                        target *= 0
+                    params = {"ignore_index": ignore_index, "reduction": reduction, "smoothing": smoothing}
+                    if shaped:
+                        yield (
+                            (draw(*places) if reduction == "none" else draw(), target, weight),
+                            {"shape": shape, **params},
+                        )
+                    else:
+                        yield (draw(*shape), target, weight), params
 
 
 _CLASS_LOSSES = (("NllLossBackward0", "nll_loss_forward"), ("NllLoss2DBackward0", "nll_loss2d_forward"))
@@ -191,25 +265,29 @@ pick_classes_2d: Op
 pick_classes, pick_classes_2d = (
     linear(
         name,
-        _pick_classes,
-        batch=CLASSES,
+        _pick_formula,
         x=_pick_transpose,
         target=None,
         weight=None,
+        kernel=kernel(_pick_classes),
         engine_rules={"x": _pick_in_engine},
         gives_arrays=False,
+        batch=CLASSES,
         aten=aten,
+        samples=_class_samples,
     )
     for name, aten in _CLASS_LOSSES
 )
 place_classes: Op = linear(
     "NllLossBackward0",
-    _place_classes,
-    batch=PLACED_CLASSES,
+    _place_formula,
     x=_place_transpose,
     target=None,
     weight=None,
+    kernel=kernel(_place_classes),
+    batch=PLACED_CLASSES,
     aten="nll_loss_forward",
+    samples=lambda draw: _class_samples(draw, shaped=True),
 )
 
 
@@ -228,26 +306,34 @@ def _cross_entropy(x: Any, target: Any, weight: Any, ignore_index: int, reductio
     return reduce_losses(losses, reduction), levels
 
 
-def _cross_entropy_pullback(
+def _cross_entropy_backward(
     g: Any, x: Any, target: Any, weight: Any, extras: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> tuple:
-    if plain(g, x, target, weight):
-        if extras[0].ndim == x.ndim == 2:  # few elements: the probabilities were kept
-            out = np.array(extras[0])
-            places = _places(np.asarray(target), x.shape[1])
-            out.put(places, out.take(places) - 1)
-            out *= g / len(out) if reduction == "mean" else g[:, None] if reduction == "none" else g
-            return (out,)
-        if reduction == "mean":
-            g = g / _divisor(np.asarray(target), weight, ignore_index, x.dtype)
-        gradient = kernels.cross_entropy_backward(
-            g, x, np.asarray(target), extras[0], weight, ignore_index=ignore_index, label_smoothing=smoothing
-        )
-        return (gradient,)
-    axis = _class_axis(x)
-    placed = place_classes(
-        g, target, weight, shape=tuple(x.shape), ignore_index=ignore_index, reduction=reduction, smoothing=smoothing
+    if extras[0].ndim == x.ndim == 2:  # few elements: the probabilities were kept
+        out = np.array(extras[0])
+        places = _places(np.asarray(target), x.shape[1])
+        out.put(places, out.take(places) - 1)
+        out *= g / len(out) if reduction == "mean" else g[:, None] if reduction == "none" else g
+        return (out,)
+    if reduction == "mean":
+        g = g / _divisor(np.asarray(target), weight, ignore_index, x.dtype)
+    gradient = kernels.cross_entropy_backward(
+        g, x, np.asarray(target), extras[0], weight, ignore_index=ignore_index, label_smoothing=smoothing
     )
+    return (gradient,)
+
+
+def _cross_entropy_formula(
+    x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+) -> tuple:
+    chances = log_softmax(x, axis=_class_axis(x))
+    return (_pick_formula(chances, target, weight, ignore_index, reduction, smoothing),)
+
+
+@_chosen
+def _cross_entropy_pullback(g: Any, x: Any, target: Any, weight: Any, **params: Any) -> tuple:
+    axis = _class_axis(x)
+    placed = place_classes(g, target, weight, shape=tuple(x.shape), **params)
     return (placed - np.exp(log_softmax(x, axis=axis)) * np.sum(placed, axis=axis, keepdims=True),)
 
 
@@ -256,13 +342,15 @@ cross_entropy_2d: Op
 cross_entropy, cross_entropy_2d = (
     fused(
         name,
-        _cross_entropy,
-        inputs=("x", "target", "weight"),
-        batch=CLASSES,
+        _cross_entropy_formula,
         joint=_cross_entropy_pullback,
+        inputs=("x", "target", "weight"),
+        kernel=kernel(_cross_entropy, joint=_cross_entropy_backward),
+        batch=CLASSES,
         copies_before_writes=True,
         title="cross_entropy",
         aten=aten,
+        samples=_class_samples,
     )
     for name, aten in _CLASS_LOSSES
 )
@@ -301,11 +389,23 @@ def _huber_losses(x: Any, y: Any, delta: float) -> Any:
     return near * (distance - near * number_for(0.5, x))
 
 
-def _huber_slope_times(x: Any, y: Any, g: Any, delta: float) -> Any:
+def _limited_difference_times(x: Any, y: Any, g: Any, delta: float) -> Any:
     difference = x - y
-    if type(difference) is np.ndarray:
-        return g * limited(difference, number_for(-delta, difference), number_for(delta, difference))
-    return g * np.where(np.abs(difference) >= delta, delta * np.sign(difference), difference)
+    return g * limited(difference, number_for(-delta, difference), number_for(delta, difference))
+
+
+def _huber_rule(g: Any, x: Any, y: Any, delta: float, reduction: str) -> Any:
+    difference = x - y
+    slope = np.where(np.abs(difference) >= delta, delta * np.sign(difference), difference)
+    return spread(g, x, reduction) * slope
+
+
+def _huber_kernel(g: Any, x: Any, y: Any, delta: float, reduction: str) -> Any:
+    return in_blocks(_limited_difference_times, x, y, spread(g, x, reduction), delta=delta)
+
+
+def _scaled_down(g: Any, beta: float) -> Any:
+    return g if beta == 1 else g / beta
 
 
 @_laid_as(0, 1)
@@ -315,18 +415,19 @@ def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
     return reduce_losses(losses if beta == 1 else losses / number_for(beta, x), reduction)
 
 
-def _smooth_l1_pullback(g: Any, x: Any, y: Any, beta: float, reduction: str) -> Any:
-    g = spread(g, x, reduction)
-    return in_blocks(_huber_slope_times, x, y, g if beta == 1 else g / beta, delta=beta)
-
-
 smooth_l1: Op = op(
     "SmoothL1LossBackward0",
-    _smooth_l1,
+    lambda x, y, beta, reduction: reduce_losses(_huber_losses(x, y, beta) / beta, reduction),
+    x=lambda g, x, y, beta, reduction: _huber_rule(_scaled_down(g, beta), x, y, beta, reduction),
+    y=lambda g, x, y, beta, reduction: -_huber_rule(_scaled_down(g, beta), x, y, beta, reduction),
+    kernel=kernel(
+        _smooth_l1,
+        x=lambda g, x, y, beta, reduction: _huber_kernel(_scaled_down(g, beta), x, y, beta, reduction),
+        y=lambda g, x, y, beta, reduction: -_huber_kernel(_scaled_down(g, beta), x, y, beta, reduction),
+    ),
     batch=ELEMENTWISE_LOSS,
-    x=_smooth_l1_pullback,
-    y=lambda g, x, y, beta, reduction: -_smooth_l1_pullback(g, x, y, beta, reduction),
     aten="smooth_l1_loss",
+    samples=lambda draw: pairs_to_reduce(draw, {"beta": 1.0}, {"beta": 0.5}),
 )
 
 
@@ -336,23 +437,23 @@ def _huber(x: Any, y: Any, delta: float, reduction: str) -> Any:
     return reduce_losses(in_blocks(_huber_losses, x, y, delta=delta), reduction)
 
 
-def _huber_pullback(g: Any, x: Any, y: Any, delta: float, reduction: str) -> Any:
-    return in_blocks(_huber_slope_times, x, y, spread(g, x, reduction), delta=delta)
-
-
 huber: Op = op(
     "HuberLossBackward0",
-    _huber,
+    lambda x, y, delta, reduction: reduce_losses(_huber_losses(x, y, delta), reduction),
+    x=_huber_rule,
+    y=lambda g, x, y, delta, reduction: -_huber_rule(g, x, y, delta, reduction),
+    kernel=kernel(
+        _huber, x=_huber_kernel, y=lambda g, x, y, delta, reduction: -_huber_kernel(g, x, y, delta, reduction)
+    ),
     batch=ELEMENTWISE_LOSS,
-    x=_huber_pullback,
-    y=lambda g, x, y, delta, reduction: -_huber_pullback(g, x, y, delta, reduction),
+    samples=lambda draw: pairs_to_reduce(draw, {"delta": 0.5}),
 )
 
 
 @_laid_as(0)
 @quiet
 def _soft_margin(x: Any, y: Any, reduction: str) -> Any:
-    return reduce_losses(log_add_exp(np.zeros((), x.dtype), -y * x).astype(x.dtype, copy=False), reduction)
+    return reduce_losses(log_add_exp(zero_of(x), -y * x).astype(x.dtype, copy=False), reduction)
 
 
 soft_margin: Op = op(
@@ -399,13 +500,24 @@ def _bce_logits(x: Any, target: Any, weight: Any, pos_weight: Any, reduction: st
     return reduce_losses(_scaled_by(losses, weight), reduction)
 
 
-_bce_logits_kernel = in_single(lambda g, x, t, p: activations.bce_with_logits_backward(g, x, t, p))
+_single_bce_logits_backward = in_single(lambda g, x, t, p: activations.bce_with_logits_backward(g, x, t, p))
+
+
+def _bce_logits_backward(g: Any, x: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+    g = _scaled_by(spread(g, x, reduction), weight)
+    if g.dtype != x.dtype:
+        return NotImplemented
+    return _single_bce_logits_backward(np.asarray(g), np.asarray(x), np.asarray(target), pos_weight)
+
+
+def _bce_logits_formula(x: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+    below = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)  # -log(sigmoid(x))
+    positive = below if pos_weight is None else (1 + (pos_weight - 1) * target) * below
+    return reduce_losses(_scaled_by((1 - target) * x + positive, weight), reduction)
 
 
 def _bce_logits_pullback(g: Any, x: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
     g = _scaled_by(spread(g, x, reduction), weight)
-    if plain(g, x, target, pos_weight) and g.dtype == x.dtype:
-        return _bce_logits_kernel(np.asarray(g), np.asarray(x), np.asarray(target), pos_weight)
     if pos_weight is None:
         return g * (sigmoid(x) - target)
     return g * ((1 - target) - (1 + (pos_weight - 1) * target) * sigmoid(-x))
@@ -420,12 +532,21 @@ def _bce_logits_target(g: Any, x: Any, weight: Any, pos_weight: Any, reduction: 
     return g * (log_sigmoid(-x) - pos_weight * log_sigmoid(x))
 
 
+def _bce_samples(draw: Any) -> Any:
+    for (x, target), params in pairs_to_reduce(draw, {}):
+        for weight in (None, np.abs(target)):
+            for pos_weight in (None, np.abs(target) + 1):
+                yield (x, target, weight, pos_weight), params
+
+
 bce_with_logits: Op = op(
     "BinaryCrossEntropyWithLogitsBackward0",
-    _laid_as(1)(in_single(_bce_logits)),
-    batch=ELEMENTWISE_LOSS,
+    _bce_logits_formula,
     x=_bce_logits_pullback,
     target=_bce_logits_target,
     weight=None,
     pos_weight=None,
+    kernel=kernel(_laid_as(1)(in_single(_bce_logits)), x=_bce_logits_backward),
+    batch=ELEMENTWISE_LOSS,
+    samples=_bce_samples,
 )

@@ -247,6 +247,8 @@ def _group_norm_pullback(g: Any, x: Any, weight: Any, needs: tuple, groups: int,
 
 @pulled_in_single
 def _group_norm_backward(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, groups: int) -> Any:
+    if not x.size:
+        return NotImplemented
     return by_channel.group_norm_backward(g, x, weight, extras[0], extras[1], needs, groups)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import rule_names
+from ..autograd.kernel import kernel, rule_names
 from ..autograd.op import Op, conjugate, elementwise, fused, linear, op, passed_on
 from ..constants import FLOAT32, FLOAT64, number
 from ..dtypes import finfo, from_numpy_dtype, kind_of, number_in
@@ -22,6 +22,7 @@ from ..kernels.thresholds import MASKED_BY_BITS, MAYBE_BLOCKED, RECTIFIED_BY_BIT
 from ..quiet import restore, silence, warning_settings
 from .fusing import choose, drop, in_blocks, keep, limited, number_for, zero_of
 from .layouts import ELEMENTWISE, FILLED_WITH, SAME
+from .samples import reals
 from .striding import in_order
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
@@ -186,16 +187,17 @@ def _scalar_power_pull(g: Any, x: Any, exponent: Any) -> Any:
 
 
 def _scalar_power_partial(x: Any, exponent: Any) -> Any:
-    if type(x) is np.ndarray:
-        if exponent == 1:
-            return 1
-        if exponent == 2:
-            return x + x
-        if exponent == 3:
-            return 3 * (x * x)
     if exponent == 0.5:
         return 0.5 / np.sqrt(x)  # as a power it would be 0 at -inf
-    return exponent * x ** (exponent - 1)  # on tensors a power to the end: the derivative of a constant slope is 0
+    return exponent * x ** (exponent - 1)  # a power to the end: the derivative of a constant slope is 0
+
+
+def _scalar_power_backward(g: Any, x: Any, exponent: Any) -> Any:
+    if exponent == 2:
+        return g * (x + x)
+    if exponent == 3:
+        return g * (3 * (x * x))
+    return g * 1 if exponent == 1 else NotImplemented
 
 
 def _power_scalar(x: Any, exponent: Any) -> Any:
@@ -215,10 +217,12 @@ def _power_scalar(x: Any, exponent: Any) -> Any:
 power_scalar: Op = op(
     "PowBackward0",
     _power_scalar,
-    kind="elementwise_pull",
     x=_scalar_power_pull,
+    kind="elementwise_pull",
+    kernel=kernel(x=_scalar_power_backward),
     series="power",
     aten="pow.Tensor_Scalar",
+    samples=lambda draw: [sample for power in (1, 2, 3, 4) for sample in reals(exponent=power)(draw)],
 )
 
 
@@ -266,9 +270,10 @@ square: Op = elementwise(
     "PowBackward0",
     lambda x: x * x,
     x=lambda x: _scalar_power_partial(x, 2),
-    real_rules={"x": lambda g, x: g * (x + x) if type(x) is np.ndarray else g * _scalar_power_partial(x, 2)},
+    kernel=kernel(x=lambda g, x: g * (x + x)),
     shown_constants={"exponent": 2},
     aten="pow.Tensor_Scalar",
+    samples=reals(),
 )
 sqrt: Op = elementwise("SqrtBackward0", np.sqrt, x=lambda out: 0.5 / out)
 
@@ -319,16 +324,23 @@ sinh: Op = elementwise("SinhBackward0", np.sinh, x=lambda x: np.cosh(x))
 cosh: Op = elementwise("CoshBackward0", np.cosh, x=lambda x: np.sinh(x))
 
 
-def _tanh_pull(g: Any, out: Any) -> Any:
-    """The rule without temporaries, for plain arrays: `tanh` is where small networks spend their time."""
-    if type(g) is not np.ndarray or type(out) is not np.ndarray or out.itemsize < 4 or not out.ndim:
-        return tanh_pull(g, out)
+def _tanh_backward(g: Any, out: Any) -> Any:
+    """Without temporaries: `tanh` is where small networks spend their time."""
+    if out.itemsize < 4 or not out.ndim:
+        return NotImplemented
     slope = out * out if out.size < SQUARED_BY_UFUNC else np.square(out)  # which is slower to call and faster to run
     np.subtract(_ONE if out.dtype is FLOAT32 else _ONE_DOUBLE, slope, slope)
     return np.multiply(g, slope, slope)
 
 
-tanh: Op = elementwise("TanhBackward0", np.tanh, x=lambda out: 1 - out * out, real_rules={"x": _tanh_pull})
+tanh: Op = elementwise(
+    "TanhBackward0",
+    np.tanh,
+    x=lambda out: 1 - out * out,
+    real_rules={"x": lambda g, out: tanh_pull(g, out)},
+    kernel=kernel(x=_tanh_backward),
+    samples=reals(),
+)
 
 
 def _pull_of(node_name: str, slope: Any, bend: Any) -> Op:
@@ -358,14 +370,16 @@ acosh: Op = elementwise(
 atanh: Op = elementwise("AtanhBackward0", np.arctanh, x=lambda x: 1 / (1 - x * x))
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid_kernel(x: Any) -> Any:
     """1 / (1 + exp(-x)): exp may overflow to inf, which gives the right 0."""
     kind = x.dtype
     settings = warning_settings()
     try:
         silence()
-        if type(x) is not np.ndarray or not x.ndim or kind is not FLOAT32 and kind is not FLOAT64:
-            return 1 / (1 + np.exp(-x)) if kind.itemsize != 2 else _sigmoid(converted(x, np.float32)).astype(kind)
+        if not x.ndim or kind is not FLOAT32 and kind is not FLOAT64:
+            return (
+                1 / (1 + np.exp(-x)) if kind.itemsize != 2 else _sigmoid_kernel(converted(x, np.float32)).astype(kind)
+            )
         one = _ONE if kind is FLOAT32 else _ONE_DOUBLE
         out = np.negative(x)
         np.add(np.exp(out, out), one, out)
@@ -374,16 +388,23 @@ def _sigmoid(x: Any) -> Any:
         restore(settings)
 
 
-def _sigmoid_pull(g: Any, out: Any) -> Any:
-    """As `_tanh_pull`."""
-    if type(g) is not np.ndarray or type(out) is not np.ndarray or out.itemsize < 4 or not out.ndim:
-        return sigmoid_pull(g, out)
+def _sigmoid_backward(g: Any, out: Any) -> Any:
+    """As `_tanh_backward`."""
+    if out.itemsize < 4 or not out.ndim:
+        return NotImplemented
     slope = np.subtract(_ONE if out.dtype is FLOAT32 else _ONE_DOUBLE, out)
     np.multiply(slope, out, slope)
     return np.multiply(g, slope, slope)
 
 
-sigmoid: Op = elementwise("SigmoidBackward0", _sigmoid, x=lambda out: out * (1 - out), real_rules={"x": _sigmoid_pull})
+sigmoid: Op = elementwise(
+    "SigmoidBackward0",
+    lambda x: 1 / (1 + np.exp(-x)),
+    x=lambda out: out * (1 - out),
+    real_rules={"x": lambda g, out: sigmoid_pull(g, out)},
+    kernel=kernel(_sigmoid_kernel, x=_sigmoid_backward),
+    samples=reals(),
+)
 
 
 sigmoid_pull: Op = _pull_of("SigmoidBackwardBackward0", lambda out: out * (1 - out), bend=lambda out: 1 - 2 * out)
@@ -396,8 +417,8 @@ def flat(g: Any) -> Any:
     return np.where(np.False_, g, 0)
 
 
-def straight(node_name: str, pullback: Any, aten: str | None = None, **others: Any) -> Any:
-    """The rule of a function of straight pieces: on tensors, `pullback(g, x, ...)` is an operation of its own.
+def straight(node_name: str, pullback: Any, fast: Any = None, aten: str | None = None, **others: Any) -> Any:
+    """The rule of a function of straight pieces: `pullback(g, x, ...)` as an operation of its own, with `fast` as its kernel.
 
     Its slope is the same around each x, so second derivatives are zero; but they are there, as in torch. `others` are
     the rules for what follows x and can have a gradient itself.
@@ -408,13 +429,11 @@ def straight(node_name: str, pullback: Any, aten: str | None = None, **others: A
     def again(h: Any, *values: Any) -> Any:
         return pulled(h, *values[: len(arrays)], **dict(zip(params, values[len(arrays) :], strict=True)))
 
-    def rule(g: Any, *values: Any) -> Any:
-        return pullback(g, *values) if type(g) is np.ndarray else again(g, *values)
-
-    again.names = rule.names = names  # type: ignore[attr-defined]
+    again.names = names  # type: ignore[attr-defined]
     rules: dict[str, Any] = {"g": again, names[0]: flat, **others}
-    pulled: Op = op(node_name, pullback, kind="elementwise_pull", aten=aten, **rules)
-    return rule
+    quick = None if fast is None else kernel(fast)
+    pulled: Op = op(node_name, pullback, kind="elementwise_pull", kernel=quick, aten=aten, **rules)
+    return again
 
 
 def _abs_pullback(g: Any, x: Any) -> Any:
@@ -556,36 +575,40 @@ nan_to_num: Op = op(
 
 
 def _relu(x: Any) -> Any:
+    kind = x.dtype.kind
+    if kind in "bc":
+        raise RuntimeError(f"{'Boolean' if kind == 'b' else 'Complex'} inputs not supported for relu")
+    return np.maximum(0, x)
+
+
+def _relu_kernel(x: Any) -> Any:
     kind = x.dtype
     if kind is FLOAT32 or kind is FLOAT64:
-        if type(x) is not np.ndarray:
-            return np.maximum(0, x)
         return rectifier.positive_part(x, zero_of(x)) if x.size < RECTIFIED_BY_BITS else rectifier.rectified(x)
-    if kind.kind in "bc":
-        what = "Boolean" if kind.kind == "b" else "Complex"
-        raise RuntimeError(f"{what} inputs not supported for relu")
-    if kind.char == "e" and x.size >= RECTIFIED_BY_BITS and type(x) is np.ndarray:
+    if kind.char == "e" and x.size >= RECTIFIED_BY_BITS:
         return rectifier.rectified(x)
-    return np.maximum(kind.type(0), x)
+    return np.maximum(kind.type(0), x) if kind.kind not in "bc" else NotImplemented
 
 
 def _relu_pullback(g: Any, out: Any) -> Any:
     """Gradients pass where the result is nan."""
-    if type(g) is not np.ndarray or type(out) is not np.ndarray:
-        return _rectified_pull(g, out)
+    return drop(out <= 0, g)
+
+
+def _relu_backward(g: Any, out: Any) -> Any:
     if g.size >= RECTIFIED_BY_BITS and g.shape == out.shape and g.dtype in rectifier.BITS:
         return rectifier.rectified_backward(g, out)
     return drop(out <= zero_of(out), g)
 
 
-_rectified_pull = straight("ThresholdBackwardBackward0", lambda g, out: drop(out <= zero_of(out), g))
 relu: Op = op(
     "ReluBackward0",
     _relu,
+    x=straight("ThresholdBackwardBackward0", _relu_pullback, _relu_backward),
     kind="elementwise_pull",
-    x=_relu_pullback,
-    # its kernels see to large arrays themselves
-    large="nothing",
+    kernel=kernel(_relu_kernel, x=_relu_backward),
+    large="nothing",  # its kernels see to large arrays themselves
+    samples=reals(),
 )
 maximum: Op = op(
     "MaximumBackward0",
@@ -634,15 +657,26 @@ def _kept_inside(g: Any, x: Any, minimum: Any, maximum: Any) -> Any:
     return keep(_inside(x, minimum, maximum), g)
 
 
-def _clamp_pullback(g: Any, x: Any, minimum: Any, maximum: Any) -> Any:
-    if type(g) is np.ndarray and g.size >= MAYBE_BLOCKED:
+def _clamp_backward(g: Any, x: Any, minimum: Any, maximum: Any) -> Any:
+    if g.size >= MAYBE_BLOCKED:
         return in_blocks(_kept_inside, g, x, minimum=minimum, maximum=maximum)
     return keep(_inside(x, minimum, maximum), g)
 
 
-clamp_scalar: Op = op("ClampBackward1", _clamp, kind="elementwise_pull", x=_clamp_pullback)
-clamp_min_scalar: Op = op("ClampMinBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
-clamp_max_scalar: Op = op("ClampMaxBackward0", _clamp, kind="elementwise_pull", x=clamp_scalar.rules["x"])
+def _clamping(node_name: str, minimum: Any, maximum: Any) -> Op:
+    return op(
+        node_name,
+        _clamp_block,
+        x=_kept_inside,
+        kind="elementwise_pull",
+        kernel=kernel(_clamp, x=_clamp_backward),
+        samples=reals(minimum=minimum, maximum=maximum),
+    )
+
+
+clamp_scalar: Op = _clamping("ClampBackward1", -0.5, 1.0)
+clamp_min_scalar: Op = _clamping("ClampMinBackward0", -0.5, None)
+clamp_max_scalar: Op = _clamping("ClampMaxBackward0", None, 1.0)
 clamp_min: Op = op(
     "ClampMinBackward1",
     np.maximum,

@@ -49,3 +49,11 @@ def rows(arity: int = 1, **params: Any) -> Samples:
                 yield tuple([draw(*shape) for _ in range(arity)]), {"axis": axis, **params}
 
     return samples
+
+
+def pairs_to_reduce(draw: Draw, *params: dict[str, Any]) -> Iterator[Sample]:
+    """Two arrays of one shape, and all that a loss can do with its elements."""
+    for shape in ((2, 3), (), (0, 2), (300, 400)):
+        for reduction in ("none", "mean", "sum"):
+            for each in params:
+                yield (draw(*shape), draw(*shape)), {"reduction": reduction, **each}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from ..autograd.kernel import kernel
 from ..autograd.op import Op, fused, linear
 from ..kernels.embedding import embedding_backward
 from ..kernels.groups import accumulate
-from ..kernels.like import brought, counted, zeros
+from ..kernels.like import brought, counted, full, zeros
 from ..kernels.thresholds import ADDED_BY_ELEMENTS, ADDED_UNSORTED
 from .casting import cast
 from .fusing import in_single
@@ -102,10 +103,8 @@ def _lookup_transpose(g: Any, weight_shape: tuple, indices: Any, padding: int | 
     return collect(g, indices, size=weight_shape[0], padding=padding, by_frequency=by_frequency)
 
 
-def _lookup_rows_transpose(g: Any, weight_shape: tuple, indices: Any, padding: int | None, by_frequency: bool) -> Any:
-    """The gradient as the rows that were used, where it is on its way to a leaf; dense in passes that are recorded."""
-    if type(g) is not np.ndarray:
-        return _lookup_transpose(g, weight_shape, indices, padding, by_frequency)
+def _rows_used(g: Any, weight_shape: tuple, indices: Any, padding: int | None, by_frequency: bool) -> Any:
+    """The gradient as the rows that were used, on its way to a leaf."""
     numbers, values = np.asarray(indices, np.int64).reshape(-1), g.reshape(np.size(indices), weight_shape[1])
     if padding is not None:
         numbers, values = numbers[numbers != padding], values[numbers != padding]
@@ -142,13 +141,13 @@ lookup: Op = linear(
 )
 lookup_rows: Op = linear(
     "EmbeddingBackward0",
-    lambda weight, indices, padding, by_frequency: lookup.forward(
-        weight, indices, padding=padding, by_frequency=by_frequency
-    ),
-    weight=_lookup_rows_transpose,
+    _lookup,
+    weight=_lookup_transpose,
     indices=None,
+    kernel=kernel(_fast_lookup, weight=_rows_used),
     batch=SPARSE_ROWS_OF_TABLE,
     gives_arrays=False,
+    samples=lambda draw: [(given, {"padding": None, "by_frequency": False}) for given in _tables(draw)],
 )
 collect: Op = linear(
     "EmbeddingDenseBackwardBackward0",
@@ -181,34 +180,49 @@ def _sum_bags(x: Any, bags: Any, count: int) -> Any:
     return out
 
 
+def _sum_bags_formula(x: Any, bags: Any, count: int) -> Any:
+    out = zeros((count, *x.shape[1:]), x)
+    np.add.at(out, bags, x)
+    return out
+
+
 def _sum_bags_transpose(g: Any, bags: Any) -> Any:
     return lookup(g, bags, padding=None, by_frequency=False)
 
 
+def _bag_samples(draw: Any, sizes: bool = False) -> Any:
+    """Rows in 4 bags of which one is empty, in bags of one size, and without rows."""
+    for bags in (
+        np.array([0, 0, 2, 3]),
+        np.repeat(np.arange(4), 700),
+        np.sort(draw.whole((3000,), 4)),
+        np.zeros(0, int),
+    ):
+        parts = (draw(4, 1, low=1),) if sizes else ()
+        yield (draw(len(bags), 3), bags, *parts), {"count": 4}
+
+
 sum_bags: Op = linear(
     "EmbeddingBagBackward0",
-    in_single(_sum_bags),
-    inputs=("x", "bags"),
+    _sum_bags_formula,
     x=_sum_bags_transpose,
     bags=None,
+    kernel=kernel(in_single(_sum_bags)),
     batch=BAGS,
     aten="_embedding_bag",
+    samples=_bag_samples,
 )
-
-
-def _mean_bags(x: Any, bags: Any, sizes: Any, count: int) -> Any:
-    return _sum_bags(x, bags, count) / sizes
-
-
-def _mean_bags_transpose(g: Any, bags: Any, sizes: Any) -> Any:
-    return _sum_bags_transpose(g / sizes, bags)
-
-
 mean_bags: Op = linear(
-    "EmbeddingBagBackward0", in_single(_mean_bags), inputs=("x", "bags", "sizes"), x=_mean_bags_transpose, bags=None, sizes=None,
+    "EmbeddingBagBackward0",
+    lambda x, bags, sizes, count: _sum_bags_formula(x, bags, count) / sizes,
+    x=lambda g, bags, sizes: _sum_bags_transpose(g / sizes, bags),
+    bags=None,
+    sizes=None,
+    kernel=kernel(in_single(lambda x, bags, sizes, count: _sum_bags(x, bags, count) / sizes)),
     batch=BAGS,
     aten="_embedding_bag",
-)  # fmt: skip
+    samples=lambda draw: _bag_samples(draw, sizes=True),
+)
 
 
 def _max_bags(x: Any, bags: Any, count: int) -> tuple:
@@ -224,19 +238,31 @@ def _max_bags(x: Any, bags: Any, count: int) -> tuple:
     return values, places
 
 
+def _max_bags_formula(x: Any, bags: Any, count: int) -> tuple:
+    rows, width = x.shape
+    largest = full((count, width), -math.inf, x)
+    np.maximum.at(largest, bags, x)
+    wins = (x == largest[bags]) | np.isnan(x)
+    first = full((count, width), rows, x, np.int64)
+    np.minimum.at(first, bags, np.where(wins, brought(np.arange(rows), x)[:, None], rows))
+    return np.where(first < rows, largest, 0), np.swapaxes(np.where(first < rows, first, 0), 0, 1)
+
+
 def _max_bags_pullback(g: Any, x_shape: tuple, bags: Any, extras: Any, count: int) -> tuple:
     if x_shape[0] == 0:  # every bag is empty
         return g[:0], None
-    filled = (np.bincount(np.asarray(getattr(bags, "_array", bags)), minlength=count) > 0)[:, None]
+    filled = (np.bincount(getattr(bags, "_array", bags), minlength=count) > 0)[:, None]
     by_column = np.swapaxes(g * filled, 0, 1)
     return np.swapaxes(scatter_planes(by_column, extras[0], spatial=(x_shape[0],)), 0, 1), None
 
 
 max_bags: Op = fused(
     "EmbeddingBagBackward0",
-    _max_bags,
-    inputs=("x", "bags"),
+    _max_bags_formula,
     joint=_max_bags_pullback,
+    inputs=("x", "bags"),
+    kernel=kernel(_max_bags),
     batch=BAGS,
     aten="_embedding_bag",
+    samples=_bag_samples,
 )

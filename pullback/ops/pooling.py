@@ -144,7 +144,7 @@ def _max_pool(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tu
 def _window_samples(draw: Any, axes: int) -> Any:
     """Planes whose windows overlap, hang over the border and leave gaps; few, none and many."""
     for size, step, pad, wide, ceil_mode in ((2, 2, 0, 1, False), (3, 2, 1, 1, True), (3, 1, 1, 2, False)):
-        for shape in ((2, 3, 7, 6, 8), (0, 3, 7, 6, 8), (4, 4, 24, 24, 24) if axes == 3 else (8, 8, 1030, 8, 8)):
+        for shape in ((1, 2, 5, 6, 7), (0, 3, 7, 6, 8), (4, 4, 24, 24, 24) if axes == 3 else (8, 8, 1030, 8, 8)):
             window = {"kernel": size, "stride": step, "padding": pad, "dilation": wide}
             x = draw(*shape[: 2 + axes])
             x[:1, 0], x[:1, 1, ..., 1:3], x[:1, 1, ..., :1] = -math.inf, math.nan, math.inf

@@ -33,7 +33,7 @@ def positions(op, inputs):
     found = [number for number, value in enumerate(inputs) if is_real(value) and op.differentiable(number)]
     if not found or sum(inputs[number].size for number in found) > FEW:
         raise DoesNotApply("nothing to differentiate by" if not found else "too many elements")
-    if any(np.abs(inputs[number]).max(initial=0) > FAR for number in found):
+    if not all(np.abs(inputs[number]).max(initial=0) <= FAR for number in found):  # or there is none
         raise DoesNotApply("numbers so large that difference quotients say nothing")
     return found
 
@@ -114,6 +114,8 @@ def batches(op, inputs, params):
         warnings.simplefilter("ignore")
         found = vmap(call)(*map(wrap, stacks))
     examples = [call(*[wrap(stack[number].copy()) for stack in stacks]) for number in range(3)]
+    if op.first_only:  # what follows is for rules alone
+        found, examples = found[0], [example[0] for example in examples]
     several = isinstance(found, (tuple, list))
     for part, expected in zip(found, zip(*examples, strict=True)) if several else [(found, examples)]:
         pullback.testing.assert_close(part, pullback.stack(list(expected)), equal_nan=True)

@@ -31,7 +31,7 @@ def puller(plan: Any) -> Callable[[Any, Any, Any], Any]:
     calls = {call.position: call for call in plan.engine_calls()}
     asked = tuple([None if i not in calls else passed(calls[i]) for i in range(len(plan.needs))])
     pull = written(asked)(*[call.rule for call in calls.values()])
-    return pull_placed(plan, pull) if plan.places else pull
+    return pull_placed(plan, pull) if plan.calls and plan.places else pull
 
 
 def passed(call: Any) -> Any:

@@ -20,7 +20,7 @@ from ..kernels.thresholds import MAYBE_BLOCKED
 from .fusing import choose, drop, in_blocks, in_single, keep, limited, single, widened, zero_of
 from .layouts import along
 from .pointwise import sigmoid, straight
-from .samples import reals
+from .samples import arrays, reals
 from .special import erf
 from .striding import in_order
 
@@ -232,6 +232,7 @@ rrelu_with_noise: Op = elementwise(
     ordered(lambda x, noise: (x * noise).astype(x.dtype, copy=False), deciding=()),
     x=lambda noise: noise,
     noise=None,
+    samples=arrays((2, 3), (2, 3)),
 )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autograd.op import Op, op
 from .layouts import FOUND_AMONG, SEARCHED, UNKNOWN_SHAPE, along
+from .samples import arrays
 from .striding import in_order
 
 BOOL = np.dtype(bool)
@@ -36,18 +37,31 @@ def _truth(ufunc: np.ufunc) -> Any:
 
 
 all_axes: Op = _counting("All", _truth(np.logical_and), aten="all.dim", batch=along("axis"))
-any_axes: Op = _counting("Any", _truth(np.logical_or), aten="any.dim", batch=along("axis"))
+any_axes: Op = _counting(
+    "Any",
+    _truth(np.logical_or),
+    aten="any.dim",
+    batch=along("axis"),
+    samples=lambda draw: [((draw(2, 3) > 0,), {"axis": (1,), "keepdims": False})],
+)
 count_nonzero: Op = _counting(
     "CountNonzero",
     lambda x, axis: in_order(np.asarray(np.add.reduce(np.asarray(x) != 0, axis=axis, dtype=np.int64))),
     aten="count_nonzero.dim_IntList",
     batch=along("axis"),
+    samples=arrays((2, 3), axis=(0,)),
 )
 argmax: Op = _counting(
-    "Argmax", lambda x, axis, keepdims: np.asarray(x.argmax(axis, keepdims=keepdims)), batch=along("axis")
+    "Argmax",
+    lambda x, axis, keepdims: np.asarray(x.argmax(axis, keepdims=keepdims)),
+    batch=along("axis"),
+    samples=arrays((2, 3), axis=1, keepdims=False),
 )
 argmin: Op = _counting(
-    "Argmin", lambda x, axis, keepdims: np.asarray(x.argmin(axis, keepdims=keepdims)), batch=along("axis")
+    "Argmin",
+    lambda x, axis, keepdims: np.asarray(x.argmin(axis, keepdims=keepdims)),
+    batch=along("axis"),
+    samples=arrays((2, 3), axis=0, keepdims=True),
 )
 
 

@@ -16,7 +16,7 @@ from ..kernels.like import NUMPYS, copy, empty, full, is_elsewhere, running, zer
 from ..kernels.thresholds import WIDE_RUNNING_TOTALS
 from .layouts import ALL_ALONG, along
 from .pairs import complex_logaddexp
-from .samples import rows
+from .samples import arrays, rows
 from .striding import in_order
 
 
@@ -140,7 +140,12 @@ def _products_before_pullback(g: Any, x: Any, out: Any, axis: int, reverse: bool
 
 
 products_before: Op = op(
-    "ProdBackward1", _products_before, x=_products_before_pullback, batch=along("axis"), aten="prod.dim_int"
+    "ProdBackward1",
+    _products_before,
+    x=_products_before_pullback,
+    batch=along("axis"),
+    aten="prod.dim_int",
+    samples=arrays((2, 3), axis=1, reverse=False),
 )
 
 

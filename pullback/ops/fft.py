@@ -16,6 +16,7 @@ from ..kernels.like import copy, zeros
 from ..kernels.order import empty_like, inverse
 from ..kernels.thresholds import ALL_FREQUENCIES
 from .layouts import LEADING, along
+from .samples import arrays
 from .striding import in_order
 
 
@@ -196,7 +197,14 @@ def _resize_adjoint(g: Any, x_shape: tuple, axes: tuple) -> Any:
     return resize(g, axes=axes, sizes=tuple(x_shape[axis] for axis in axes))
 
 
-resize: Op = linear("ResizeBackward0", _resize, x=_resize_adjoint, batch=along("axes"), aten="resize_")
+resize: Op = linear(
+    "ResizeBackward0",
+    _resize,
+    x=_resize_adjoint,
+    batch=along("axes"),
+    aten="resize_",
+    samples=arrays((2, 3), axes=(1,), sizes=(5,)),
+)
 
 # --- windows along the last axis ---
 
@@ -225,10 +233,12 @@ frames: Op = linear(
     _frames,
     x=lambda g, x_shape, step: overlap_add(g, length=x_shape[-1], step=step),
     batch=LEADING,
+    samples=arrays((2, 7), size=3, step=2),
 )
 overlap_add: Op = linear(
     "UnfoldBackward1",
     _overlap_add,
     x=lambda g, x_shape, step: frames(g, size=x_shape[-1], step=step),
     batch=LEADING,
+    samples=arrays((2, 3, 4), length=8, step=2),
 )

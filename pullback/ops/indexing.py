@@ -152,4 +152,5 @@ masked_fill_from: Op = op(
     value=lambda g, mask: np.sum(keep(mask, g)),
     batch=FILLED,
     aten="masked_fill.Tensor",
+    samples=lambda draw: [((draw(2, 3), draw(2, 3) > 0, draw()), {})],
 )

@@ -22,6 +22,7 @@ from ..kernels.order import by_columns
 from .layouts import LAST_AXES, LEADING, MATRICES, MATRIX_AND_VECTOR, PSEUDO_INVERSE
 from .matmul import adjoint, diagonal_of
 from .rearranging import tril, triu
+from .samples import arrays
 from .striding import in_order
 
 
@@ -112,6 +113,7 @@ solve_vector: Op = op(
     joint=_solve_vector_pullback,
     batch=MATRIX_AND_VECTOR,
     aten="_linalg_solve_ex",
+    samples=arrays((3, 3), (3,)),
 )
 
 
@@ -346,12 +348,12 @@ def _cholesky_solve_factor(g: Any, factor: Any, out: Any, upper: bool) -> Any:
 cholesky_solve: Op = op(
     "CholeskySolveBackward0", laid_by_columns(_cholesky_solve),
     b=lambda g, factor, upper: cholesky_solve(g, factor, upper=upper), factor=_cholesky_solve_factor,
-    batch=MATRICES,
+    batch=MATRICES, samples=arrays((3, 2), (3, 3), upper=False),
 )  # fmt: skip
 cholesky_inverse: Op = op(
     "CholeskyInverseBackward0", laid_by_columns(_cholesky_inverse),
     factor=lambda g, factor, out, upper: _factor_cotangent(out @ g @ out, factor, upper),
-    batch=LAST_AXES,
+    batch=LAST_AXES, samples=arrays((3, 3), upper=True),
 )  # fmt: skip
 
 # --- LU ---
@@ -379,7 +381,13 @@ def _unit_diagonal(x: Any) -> Any:
     return out
 
 
-unit_diagonal: Op = op("TrilBackward0", _unit_diagonal, x=lambda g: tril(g, diagonal=-1), batch=LAST_AXES)
+unit_diagonal: Op = op(
+    "TrilBackward0",
+    _unit_diagonal,
+    x=lambda g: tril(g, diagonal=-1),
+    batch=LAST_AXES,
+    samples=arrays((3, 3)),
+)
 
 
 def _lu_pullback(g: Any, outs: Any) -> list:

@@ -34,6 +34,7 @@ from .layouts import (
     TRANSPOSED_TIMES,
     VDOT,
 )
+from .samples import arrays
 from .shape import diagonal, expand, place_diagonal
 from .striding import in_order
 
@@ -145,6 +146,7 @@ bmm: Op = op(
     autocast="short",
     batch=PRODUCT_OF_STACKS,
     large="rules side by side",
+    samples=arrays((2, 3, 4), (2, 4, 2)),
 )
 matmul: Op = op(
     "UnsafeViewBackward0",
@@ -196,6 +198,7 @@ vm: Op = op(
     batch=PRODUCT_OF_VECTORS,
     aten="squeeze_.dim",
     taken_apart="row by matrix",
+    samples=arrays((3,), (3, 2)),
 )
 dot: Op = op(
     "DotBackward0",
@@ -210,7 +213,7 @@ vdot: Op = op(
     lambda a, b: _matmul(conjugate(a), b),
     a=lambda g, b: conjugate(g) * b,
     b=lambda g, a: g * a,
-    batch=VDOT,
+    batch=VDOT, samples=arrays((3,), (3,)),
 )  # fmt: skip
 
 
@@ -252,8 +255,22 @@ _OF_PRODUCT_ADDED: dict[str, Any] = {
     "a": lambda g, b, alpha: _scaled(matmul(g, adjoint(b)), alpha),
     "b": lambda g, a, alpha: _scaled(matmul(adjoint(a), g), alpha),
 }
-addmm: Op = op("AddmmBackward0", _addmm, **_OF_PRODUCT_ADDED, autocast="short", batch=PRODUCT_ADDED)
-baddbmm: Op = op("BaddbmmBackward0", _addmm, **_OF_PRODUCT_ADDED, autocast="short", batch=PRODUCT_ADDED)
+addmm: Op = op(
+    "AddmmBackward0",
+    _addmm,
+    **_OF_PRODUCT_ADDED,
+    autocast="short",
+    batch=PRODUCT_ADDED,
+    samples=arrays((2, 4), (2, 3), (3, 4), beta=2, alpha=3),
+)
+baddbmm: Op = op(
+    "BaddbmmBackward0",
+    _addmm,
+    **_OF_PRODUCT_ADDED,
+    autocast="short",
+    batch=PRODUCT_ADDED,
+    samples=arrays((2, 2, 2), (2, 2, 3), (2, 3, 2), beta=2, alpha=3),
+)
 addmv: Op = op(
     "AddmvBackward0",
     _addmm,
@@ -263,6 +280,7 @@ addmv: Op = op(
     b=lambda g, a, alpha: _scaled(matmul(adjoint(a), column(g))[:, 0], alpha),
     autocast="short",
     batch=PRODUCT_ADDED,
+    samples=arrays((2,), (2, 3), (3,), beta=2, alpha=3),
 )
 
 
@@ -272,7 +290,14 @@ def _addbmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     return _addmm(x, np.swapaxes(a, 0, 1).reshape(a.shape[1], summed), b.reshape(summed, b.shape[2]), beta, alpha)
 
 
-addbmm: Op = op("AddbmmBackward0", _addbmm, **_OF_PRODUCT_ADDED, autocast="short", batch=PRODUCTS_ADDED)
+addbmm: Op = op(
+    "AddbmmBackward0",
+    _addbmm,
+    **_OF_PRODUCT_ADDED,
+    autocast="short",
+    batch=PRODUCTS_ADDED,
+    samples=arrays((2, 2), (3, 2, 3), (3, 3, 2), beta=2, alpha=3),
+)
 
 
 @in_single
@@ -291,6 +316,7 @@ addr: Op = op(
     a=lambda g, b, alpha: _scaled(matmul(g, column(conjugate(b)))[:, 0], alpha),
     b=lambda g, a, alpha: _scaled(matmul(adjoint(column(a)), g)[0], alpha),
     batch=PRODUCTS_ADDED,
+    samples=arrays((2, 3), (2,), (3,), beta=2, alpha=3),
 )
 
 # --- x @ weight.T + bias, with weights stored as (out, in) ---
@@ -356,6 +382,7 @@ linear_map: Op = op(
     large="rules side by side",
     rebuild=_as_torch_shows_it,
     taken_apart="layer",
+    samples=arrays((2, 3), (4, 3)),
 )
 # --- contraction of two arrays over labelled axes ---
 
@@ -457,6 +484,7 @@ trace: Op = linear(
     ),
     autocast="full",
     batch=TRACE,
+    samples=arrays((3, 3)),
 )
 
 

@@ -18,6 +18,7 @@ from .matmul import adjoint, matmul
 from .pointwise import sgn
 from .rearranging import triu
 from .reductions import sum_of_squares, unkeep
+from .samples import arrays
 from .striding import in_order
 
 
@@ -79,6 +80,7 @@ distance: Op = op(
     a=_difference_norm_pullback,
     b=lambda g, a, b, out, order: -_difference_norm_pullback(g, a, b, out, order),
     batch=DISTANCE,
+    samples=arrays((2, 3), (2, 3), order=3),
 )
 
 
@@ -106,6 +108,7 @@ euclidean_distances: Op = op(
     autocast="full",
     batch=MATRICES,
     aten="_cdist_forward",
+    samples=arrays((2, 3), (4, 3)),
 )
 
 
@@ -172,9 +175,19 @@ def _symmetric(values: Any) -> Any:
 
 
 symmetric: Op = linear(
-    "NotImplemented", _symmetric, values=lambda g: pairs_of(g + np.swapaxes(g, -1, -2)), aten="floor_divide"
+    "NotImplemented",
+    _symmetric,
+    values=lambda g: pairs_of(g + np.swapaxes(g, -1, -2)),
+    aten="floor_divide",
+    samples=arrays((6,)),
 )
-pairs_of: Op = linear("NotImplemented", _pairs, matrix=lambda g: triu(symmetric(g), diagonal=1), aten="floor_divide")
+pairs_of: Op = linear(
+    "NotImplemented",
+    _pairs,
+    matrix=lambda g: triu(symmetric(g), diagonal=1),
+    aten="floor_divide",
+    samples=arrays((4, 4)),
+)
 
 
 def _pair_distances(x: Any, order: float) -> Any:
@@ -193,4 +206,9 @@ def _pair_distances_pullback(g: Any, x: Any, out: Any, order: float) -> Any:
     return _distances_left(symmetric(g), x, x, symmetric(out), order)
 
 
-pair_distances: Op = op("PdistBackward0", _pair_distances, x=_pair_distances_pullback)
+pair_distances: Op = op(
+    "PdistBackward0",
+    _pair_distances,
+    x=_pair_distances_pullback,
+    samples=arrays((4, 3), order=2.0),
+)

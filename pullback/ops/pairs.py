@@ -19,6 +19,7 @@ from ..kernels.thresholds import MAYBE_BLOCKED, PAIRS_BY_NUMPY
 from .fusing import choose, in_blocks
 from .layouts import ELEMENTWISE
 from .pointwise import flat, sigmoid
+from .samples import arrays
 
 
 def _by_kernel(name: str, exact: np.ufunc) -> Callable[[Any, Any], Any]:
@@ -54,6 +55,7 @@ remainder: Op = op(
     a=lambda g: g,
     b=lambda g, a, b: -g * divide_floor(a, b),
     aten="remainder.Tensor",
+    samples=arrays((2, 3), (3,), between=(0.5, 2)),
 )
 remainder_scalar: Op = op(
     "RemainderBackward0", _remainder, kind="elementwise_pull", a=lambda g: g, b=None, aten="remainder.Scalar"
@@ -65,8 +67,17 @@ fmod: Op = op(
     a=lambda g: g,
     b=lambda g, a, b: -g * divide_trunc(a, b),
     aten="fmod.Tensor",
+    samples=arrays((2, 3), (3,), between=(0.5, 2)),
 )
-fmod_scalar: Op = op("FmodBackward0", _fmod, kind="elementwise_pull", a=lambda g: g, b=None, aten="fmod.Scalar")
+fmod_scalar: Op = op(
+    "FmodBackward0",
+    _fmod,
+    kind="elementwise_pull",
+    a=lambda g: g,
+    b=None,
+    aten="fmod.Scalar",
+    samples=lambda draw: [((draw(2, 3), 0.7), {})],
+)
 
 
 def _truncated_quotient(a: Any, b: Any) -> Any:
@@ -84,12 +95,32 @@ def _floor_quotient(a: Any, b: Any) -> Any:
     return np.where(np.equal(b, 0), np.true_divide(a, b), quotient)[()]
 
 
-divide_floor: Op = op("DivBackward2", _floor_quotient, kind="elementwise_pull", a=flat, b=flat, aten="div.Tensor_mode")
+divide_floor: Op = op(
+    "DivBackward2",
+    _floor_quotient,
+    kind="elementwise_pull",
+    a=flat,
+    b=flat,
+    aten="div.Tensor_mode",
+    samples=arrays((2, 3), (3,), between=(0.5, 2)),
+)
 divide_trunc: Op = op(
-    "DivBackward2", _truncated_quotient, kind="elementwise_pull", a=flat, b=flat, aten="div.Tensor_mode"
+    "DivBackward2",
+    _truncated_quotient,
+    kind="elementwise_pull",
+    a=flat,
+    b=flat,
+    aten="div.Tensor_mode",
+    samples=arrays((2, 3), (3,), between=(0.5, 2)),
 )
 floor_divide: Op = op(
-    "torch::autograd::NotImplemented", _floor_quotient, kind="elementwise_pull", a=flat, b=flat, aten="floor_divide"
+    "torch::autograd::NotImplemented",
+    _floor_quotient,
+    kind="elementwise_pull",
+    a=flat,
+    b=flat,
+    aten="floor_divide",
+    samples=arrays((2, 3), (3,), between=(0.5, 2)),
 )
 
 # --- angles, lengths, signs ---
@@ -123,10 +154,21 @@ copysign: Op = op(
     aten="copysign.Tensor",
 )
 copysign_scalar: Op = op(
-    "CopysignBackward1", np.copysign, kind="elementwise_pull", a=copysign.rules["a"], b=None, aten="copysign.Scalar"
+    "CopysignBackward1",
+    np.copysign,
+    kind="elementwise_pull",
+    a=copysign.rules["a"],
+    b=None,
+    aten="copysign.Scalar",
+    samples=lambda draw: [((draw(2, 3), -1.0), {})],
 )
 nextafter: Op = op(
-    "NextafterBackward0", np.nextafter, kind="elementwise_pull", a=lambda g, a, b: np.where(a == b, 0, g), b=flat
+    "NextafterBackward0",
+    np.nextafter,
+    kind="elementwise_pull",
+    a=lambda g, a, b: np.where(a == b, 0, g),
+    b=flat,
+    samples=arrays((2, 3), (3,)),
 )
 heaviside: Op = op(
     "torch::autograd::NotImplemented",
@@ -135,6 +177,7 @@ heaviside: Op = op(
     x=flat,
     values=lambda g, x: np.where(x == 0, g, 0),
     aten="floor_divide",
+    samples=arrays((2, 3), (3,)),
 )
 
 
@@ -152,6 +195,7 @@ ldexp: Op = op(
     a=lambda g, b: g * conjugate(2.0**b),
     b=lambda g, out: g * conjugate(out) * 0.6931471805599453,
     aten="ldexp.Tensor",
+    samples=arrays((2, 3), (3,)),
 )
 
 # --- sums of exponentials ---
@@ -214,6 +258,7 @@ lerp_scalar: Op = linear(
     b=lambda g, weight: g * np.conj(weight),
     batch=ELEMENTWISE,
     aten="lerp.Scalar",
+    samples=arrays((2, 3), (3,), weight=0.3),
 )
 lerp: Op = op(
     "LerpBackward1",

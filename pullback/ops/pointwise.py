@@ -22,7 +22,7 @@ from ..kernels.thresholds import MASKED_BY_BITS, MAYBE_BLOCKED, RECTIFIED_BY_BIT
 from ..quiet import restore, silence, warning_settings
 from .fusing import choose, drop, in_blocks, keep, limited, number_for, zero_of
 from .layouts import ELEMENTWISE, FILLED_WITH, SAME
-from .samples import reals
+from .samples import arrays, reals
 from .striding import in_order
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
@@ -65,6 +65,7 @@ reverse_subtract_tensors: Op = linear(
     batch=ELEMENTWISE,
     large="forward by blocks",
     aten="rsub.Tensor",
+    samples=arrays((2, 3), (3,)),
 )
 
 
@@ -91,6 +92,7 @@ subtract_scaled: Op = linear(
     b=lambda g, alpha: -g * np.conj(alpha),
     batch=ELEMENTWISE,
     aten="sub.Tensor",
+    samples=arrays((2, 3), (3,), alpha=2),
 )
 reverse_subtract_scaled: Op = linear(
     "RsubBackward1",
@@ -99,6 +101,7 @@ reverse_subtract_scaled: Op = linear(
     b=lambda g: g,
     batch=ELEMENTWISE,
     aten="rsub.Scalar",
+    samples=arrays((2, 3), (3,), alpha=2),
 )
 multiply: Op = elementwise(
     "MulBackward0",
@@ -166,7 +169,14 @@ divide_by: Op = op(
 )
 negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g, batch=ELEMENTWISE, large="by blocks")
 reciprocal: Op = elementwise("ReciprocalBackward0", lambda x: 1 / x, x=lambda out: -out * out)
-identity: Op = linear("AliasBackward0", lambda x: x, view=True, x=lambda g: g, batch=ELEMENTWISE)
+identity: Op = linear(
+    "AliasBackward0",
+    lambda x: x,
+    view=True,
+    x=lambda g: g,
+    batch=ELEMENTWISE,
+    samples=arrays((2, 3)),
+)
 
 
 def identity_of(value: Any, leaf: Any) -> Any:
@@ -472,13 +482,37 @@ def _sgn_pullback(g: Any, x: Any) -> Any:
 
 
 sgn: Op = op("SgnBackward0", _sgn, kind="real_pull", x=_sgn_pullback)
-ceil: Op = op("CeilBackward0", np.ceil, kind="elementwise_pull", x=flat)
-floor: Op = op("FloorBackward0", np.floor, kind="elementwise_pull", x=flat)
-round_: Op = op("RoundBackward0", np.round, inputs=("x",), kind="elementwise_pull", x=flat)
-round_to: Op = op(
-    "RoundBackward1", lambda x, decimals: _round_to(x, decimals), kind="elementwise_pull", x=flat, aten="round.decimals"
+ceil: Op = op(
+    "CeilBackward0",
+    np.ceil,
+    kind="elementwise_pull",
+    x=flat,
+    samples=arrays((2, 3)),
 )
-trunc: Op = op("TruncBackward0", np.trunc, kind="elementwise_pull", x=flat)
+floor: Op = op("FloorBackward0", np.floor, kind="elementwise_pull", x=flat)
+round_: Op = op(
+    "RoundBackward0",
+    np.round,
+    inputs=("x",),
+    kind="elementwise_pull",
+    x=flat,
+    samples=arrays((2, 3)),
+)
+round_to: Op = op(
+    "RoundBackward1",
+    lambda x, decimals: _round_to(x, decimals),
+    kind="elementwise_pull",
+    x=flat,
+    aten="round.decimals",
+    samples=arrays((2, 3), decimals=1),
+)
+trunc: Op = op(
+    "TruncBackward0",
+    np.trunc,
+    kind="elementwise_pull",
+    x=flat,
+    samples=arrays((2, 3)),
+)
 frac: Op = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)
 
 
@@ -504,7 +538,14 @@ rad2deg: Op = linear(
 
 # --- parts of complex numbers ---
 
-conj_physical: Op = op("ConjPhysicalBackward0", np.conj, kind="real_linear", x=lambda g: np.conj(g), batch=ELEMENTWISE)
+conj_physical: Op = op(
+    "ConjPhysicalBackward0",
+    np.conj,
+    kind="real_linear",
+    x=lambda g: np.conj(g),
+    batch=ELEMENTWISE,
+    samples=arrays((2, 3)),
+)
 
 
 def _angle(x: Any) -> Any:
@@ -556,6 +597,7 @@ frexp: Op = fused(
     joint=lambda g, extras: (g * 2.0 ** -extras[0],),
     batch=ELEMENTWISE,
     aten="frexp.Tensor",
+    samples=arrays((2, 3)),
 )
 
 
@@ -623,6 +665,7 @@ minimum: Op = op(
     kind="elementwise_pull",
     a=lambda g, b, a: _share(g, a > b, a == b),
     b=lambda g, b, a: _share(g, a < b, a == b),
+    samples=arrays((2, 3), (3,)),
 )
 
 
@@ -684,6 +727,7 @@ clamp_min: Op = op(
     a=lambda g, a, b: keep(a >= b, g),
     b=lambda g, a, b: keep(a < b, g),
     aten="clamp_min.Tensor",
+    samples=arrays((2, 3), (3,)),
 )
 clamp_max: Op = op(
     "ClampMaxBackward1",
@@ -692,6 +736,7 @@ clamp_max: Op = op(
     a=lambda g, a, b: keep(a <= b, g),
     b=lambda g, a, b: keep(a > b, g),
     aten="clamp_max.Tensor",
+    samples=arrays((2, 3), (3,)),
 )
 clamp_between: Op = op(
     "ClampBackward0",
@@ -701,6 +746,7 @@ clamp_between: Op = op(
     low=lambda g, x, low, high: keep((low < high) & (x < low), g),
     high=lambda g, x, low, high: keep((high < low) | (x > high), g),
     aten="clamp.Tensor",
+    samples=arrays((2, 3), (3,), (3,)),
 )
 clamp_below: Op = op(
     "ClampBackward0",
@@ -709,6 +755,7 @@ clamp_below: Op = op(
     a=clamp_min.rules["a"],
     b=clamp_min.rules["b"],
     aten="clamp.Tensor",
+    samples=arrays((2, 3), (3,)),
 )
 clamp_above: Op = op(
     "ClampBackward0",
@@ -717,6 +764,7 @@ clamp_above: Op = op(
     a=clamp_max.rules["a"],
     b=clamp_max.rules["b"],
     aten="clamp.Tensor",
+    samples=arrays((2, 3), (3,)),
 )
 fmax: Op = op(
     "FmaxBackward0",
@@ -724,6 +772,7 @@ fmax: Op = op(
     kind="elementwise_pull",
     a=lambda g, a, b: keep((a >= b) | np.isnan(b), g),
     b=lambda g, a, b: drop((a >= b) | np.isnan(b), g),
+    samples=arrays((2, 3), (3,)),
 )
 fmin: Op = op(
     "FminBackward0",
@@ -752,6 +801,7 @@ fill: Op = op(
     kind="elementwise_pull",
     x=flat,
     aten="fill_.Scalar",
+    samples=arrays((2, 3), value=2.0),
 )
 fill_from: Op = op(
     "FillBackward3",
@@ -760,5 +810,12 @@ fill_from: Op = op(
     value=lambda g: np.sum(g),
     batch=FILLED_WITH,
     aten="fill_.Tensor",
+    samples=arrays((2, 3), ()),
 )
-zero: Op = op("ZeroBackward0", lambda x: np.zeros_like(x), kind="elementwise_pull", x=flat)
+zero: Op = op(
+    "ZeroBackward0",
+    lambda x: np.zeros_like(x),
+    kind="elementwise_pull",
+    x=flat,
+    samples=arrays((2, 3)),
+)

@@ -19,6 +19,7 @@ from ..kernels.rectifier import BITS
 from ..kernels.thresholds import MASKED_TRIANGLE, REMEMBERED_TRIANGLE
 from .layouts import ALL_ALONG, BLOCKS, LAST_AXES, OF_SHAPE, PADDED, REPEATED, along
 from .reductions import sum_axes
+from .samples import arrays
 from .striding import in_order
 
 # --- joining ---
@@ -100,6 +101,7 @@ block_diagonal: Op = linear(
         g[place] if needed else None for needed, place in zip(needs, _corners(shapes), strict=True)
     ],
     batch=BLOCKS,
+    samples=arrays((2, 3), (1, 2)),
 )
 
 # --- another order ---
@@ -139,6 +141,7 @@ rotate: Op = linear(
     _rotate,
     x=lambda g, k, axes: rotate(g, k=-k, axes=axes),
     batch=along("axes"),
+    samples=arrays((2, 3), k=1, axes=(0, 1)),
 )
 
 # --- parts set to zero, parts added ---
@@ -210,8 +213,20 @@ def _pad_transpose(g: Any, before: tuple, after: tuple) -> Any:
 
 
 _pad = keeping_channels(_pad, 4, 5)
-pad: Op = linear("ConstantPadNdBackward0", _pad, x=_pad_transpose, batch=PADDED)
-pad_with: Op = op("ConstantPadNdBackward0", _pad, x=_pad_transpose, batch=PADDED)  # not linear: the padding is not zero
+pad: Op = linear(
+    "ConstantPadNdBackward0",
+    _pad,
+    x=_pad_transpose,
+    batch=PADDED,
+    samples=arrays((2, 3), before=(1, 0), after=(0, 2), value=0),
+)
+pad_with: Op = op(
+    "ConstantPadNdBackward0",
+    _pad,
+    x=_pad_transpose,
+    batch=PADDED,
+    samples=arrays((2, 3), before=(1, 0), after=(-1, 2), value=0.5),
+)  # not linear: the padding is not zero
 
 # --- copies ---
 

@@ -57,3 +57,9 @@ def pairs_to_reduce(draw: Draw, *params: dict[str, Any]) -> Iterator[Sample]:
         for reduction in ("none", "mean", "sum"):
             for each in params:
                 yield (draw(*shape), draw(*shape)), {"reduction": reduction, **each}
+
+
+def arrays(*shapes: tuple[int, ...], between: tuple[float, float] = (-2, 2), **params: Any) -> Samples:
+    """Arrays of these shapes, one for each input."""
+    low, high = between
+    return lambda draw: [(tuple([draw(*shape, low=low, high=high) for shape in shapes]), params)]

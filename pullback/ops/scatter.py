@@ -376,6 +376,7 @@ index_fill: Op = op(
     value=None,
     batch=SLICES_FILLED,
     aten="index_fill.int_Scalar",
+    samples=lambda draw: [((draw(2, 3), np.array([0, 2]), 1.5), {"axis": 1})],
 )
 index_fill_from: Op = linear(
     "IndexFillBackward1",
@@ -385,6 +386,7 @@ index_fill_from: Op = linear(
     value=lambda g, index, axis: np.sum(g - _kept(g, index, axis)),
     batch=SLICES_FILLED,
     aten="index_fill.int_Tensor",
+    samples=lambda draw: [((draw(2, 3), np.array([0, 2]), draw()), {"axis": 1})],
 )
 
 # --- take and put: the tensor as one long row ---
@@ -405,7 +407,12 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
 
 
 take: Op = linear(
-    "TakeBackward0", _take, x=lambda g, x_shape, index: place_flat(g, index, shape=x_shape), index=None, batch=TAKEN
+    "TakeBackward0",
+    _take,
+    x=lambda g, x_shape, index: place_flat(g, index, shape=x_shape),
+    index=None,
+    batch=TAKEN,
+    samples=lambda draw: [((draw(2, 3), draw.whole((4,), 6)), {})],
 )
 place_flat: Op = linear(
     "PutBackward0",
@@ -413,6 +420,7 @@ place_flat: Op = linear(
     x=lambda g, index: take(g, index),
     index=None,
     batch=PUT_FLAT,
+    samples=lambda draw: [((draw(4), draw.whole((4,), 6)), {"shape": (2, 3)})],
 )
 
 
@@ -423,7 +431,12 @@ def _clear_flat(x: Any, index: Any) -> Any:
 
 
 clear_flat: Op = linear(
-    "PutBackward0", _clear_flat, x=lambda g, index: clear_flat(g, index), index=None, batch=PUT_FLAT
+    "PutBackward0",
+    _clear_flat,
+    x=lambda g, index: clear_flat(g, index),
+    index=None,
+    batch=PUT_FLAT,
+    samples=lambda draw: [((draw(2, 3), draw.whole((4,), 6)), {})],
 )
 put: Op = linear(
     "PutBackward0",
@@ -432,6 +445,7 @@ put: Op = linear(
     index=None,
     source=lambda g, index, source_shape: np.reshape(take(g, index), source_shape),
     batch=PUT_FLAT,
+    samples=lambda draw: [((draw(2, 3), draw.whole((4,), 6), draw(4)), {"accumulate": True})],
 )
 
 # --- masks ---
@@ -477,5 +491,10 @@ def _masked_source(g: Any, mask: Any, source_shape: tuple) -> Any:
 
 
 masked_scatter: Op = linear(
-    "MaskedScatterBackward0", _masked_scatter, x=lambda g, mask: np.where(mask, 0, g), mask=None, source=_masked_source
+    "MaskedScatterBackward0",
+    _masked_scatter,
+    x=lambda g, mask: np.where(mask, 0, g),
+    mask=None,
+    source=_masked_source,
+    samples=lambda draw: [((draw(2, 3), draw(2, 3) > 0, draw(6)), {})],
 )

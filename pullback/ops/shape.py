@@ -31,6 +31,7 @@ from .layouts import (
     WINDOWS,
     WINDOWS_JOINED,
 )
+from .samples import arrays
 from .striding import view_at
 
 
@@ -59,16 +60,40 @@ unsqueeze_in_place: Op = linear(
 squeeze_all: Op = linear("SqueezeBackward0", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED)
 squeeze: Op = linear("SqueezeBackward1", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED, aten="squeeze.dim")
 squeeze_several: Op = linear(
-    "SqueezeBackward2", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED, aten="squeeze.dims"
+    "SqueezeBackward2",
+    _squeeze,
+    view=True,
+    x=_reshape_transpose,
+    batch=SQUEEZED,
+    aten="squeeze.dims",
+    samples=arrays((2, 1, 1), axes=(1, 2)),
 )
 squeeze_all_in_place: Op = linear(
-    "SqueezeBackward3", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED, aten="squeeze_"
+    "SqueezeBackward3",
+    _squeeze,
+    view=True,
+    x=_reshape_transpose,
+    batch=SQUEEZED,
+    aten="squeeze_",
+    samples=arrays((2, 1, 1), axes=(1, 2)),
 )
 squeeze_in_place: Op = linear(
-    "SqueezeBackward4", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED, aten="squeeze_.dim"
+    "SqueezeBackward4",
+    _squeeze,
+    view=True,
+    x=_reshape_transpose,
+    batch=SQUEEZED,
+    aten="squeeze_.dim",
+    samples=arrays((2, 1), axes=(1,)),
 )
 squeeze_several_in_place: Op = linear(
-    "SqueezeBackward5", _squeeze, view=True, x=_reshape_transpose, batch=SQUEEZED, aten="squeeze_.dims"
+    "SqueezeBackward5",
+    _squeeze,
+    view=True,
+    x=_reshape_transpose,
+    batch=SQUEEZED,
+    aten="squeeze_.dims",
+    samples=arrays((2, 1, 1), axes=(1, 2)),
 )
 alias: Op = linear("AliasBackward0", lambda x: x[...], view=True, x=lambda g: g, batch=SAME)
 
@@ -93,11 +118,23 @@ transpose: Op = linear(
     "TransposeBackward0", _permute, view=True, x=_permute_transpose, batch=PERMUTED, aten="transpose.int"
 )
 transpose_in_place: Op = linear(
-    "TransposeBackward1", _permute, view=True, x=_permute_transpose, batch=PERMUTED, aten="transpose_"
+    "TransposeBackward1",
+    _permute,
+    view=True,
+    x=_permute_transpose,
+    batch=PERMUTED,
+    aten="transpose_",
+    samples=arrays((2, 3), axes=(1, 0)),
 )
 matrix_transpose: Op = linear("TBackward0", _permute, view=True, x=_permute_transpose, batch=PERMUTED)
 matrix_transpose_in_place: Op = linear(
-    "TBackward1", _permute, view=True, x=_permute_transpose, batch=PERMUTED, aten="t_"
+    "TBackward1",
+    _permute,
+    view=True,
+    x=_permute_transpose,
+    batch=PERMUTED,
+    aten="t_",
+    samples=arrays((2, 3), axes=(1, 0)),
 )
 
 
@@ -159,7 +196,12 @@ def _cleared(x: Any, index: tuple) -> Any:
 
 
 clear: Op = linear(
-    "SliceBackward0", _cleared, x=lambda g, index: clear(g, index=index), batch=PLACED, aten="slice.Tensor"
+    "SliceBackward0",
+    _cleared,
+    x=lambda g, index: clear(g, index=index),
+    batch=PLACED,
+    aten="slice.Tensor",
+    samples=arrays((2, 3), index=(slice(None), 1)),
 )
 replace_selected: Op
 replace_slice: Op
@@ -202,7 +244,7 @@ place_diagonal: Op = linear("DiagEmbedBackward0", _place_diagonal, x=_place_diag
 diagonal: Op = linear("DiagonalBackward0", _diagonal, view=True, x=_diagonal_transpose, batch=DIAGONAL)
 copied_diagonal: Op = linear(
     "DiagonalBackward0_copy", lambda x, offset, axis1, axis2: copy(x.diagonal(offset, axis1, axis2)), x=_diagonal_transpose,
-    batch=DIAGONAL,
+    batch=DIAGONAL, samples=arrays((2, 3), offset=1, axis1=0, axis2=1),
 )  # fmt: skip
 
 
@@ -220,13 +262,20 @@ def _clear_diagonal_transpose(g: Any, offset: int, axis1: int, axis2: int) -> An
     return clear_diagonal(g, offset=offset, axis1=axis1, axis2=axis2)
 
 
-clear_diagonal: Op = linear("DiagonalScatterBackward0", _clear_diagonal, x=_clear_diagonal_transpose, batch=DIAGONAL)
+clear_diagonal: Op = linear(
+    "DiagonalScatterBackward0",
+    _clear_diagonal,
+    x=_clear_diagonal_transpose,
+    batch=DIAGONAL,
+    samples=arrays((2, 3), offset=1, axis1=0, axis2=1),
+)
 replace_diagonal: Op = linear(
     "DiagonalScatterBackward0",
     _replace_diagonal,
     x=_clear_diagonal_transpose,
     source=_place_diagonal_transpose,
     batch=DIAGONAL_REPLACED,
+    samples=arrays((2, 3), (2,), offset=1, axis1=0, axis2=1),
 )
 
 # --- windows ---

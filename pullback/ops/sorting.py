@@ -19,6 +19,7 @@ from ..kernels.places import flat_places, picked_along, write_scatter, write_sca
 from ..kernels.thresholds import LONG_ROW, REMEMBERED_PLACES, SORTED_PARTLY, TIES_BY_PYTHON
 from .counting import sortable
 from .layouts import ALL_ALONG, along
+from .samples import arrays
 from .scatter import add_at_places, write_at_places
 from .striding import in_order
 
@@ -251,7 +252,12 @@ def _nanmedian(x: Any, axis: int, keepdims: Any) -> tuple:
 
 
 median: Op = _selection("MedianBackward1", _median, aten="median.dim")
-nanmedian: Op = _selection("NanmedianBackward1", _nanmedian, aten="nanmedian.dim")
+nanmedian: Op = _selection(
+    "NanmedianBackward1",
+    _nanmedian,
+    aten="nanmedian.dim",
+    samples=arrays((2, 3), axis=1, keepdims=True),
+)
 
 
 def _mode(x: Any, axis: int, keepdims: Any) -> tuple:
@@ -269,7 +275,11 @@ def _mode(x: Any, axis: int, keepdims: Any) -> tuple:
     return picked(x, index, axis, keepdims)
 
 
-mode: Op = _selection("ModeBackward0", _mode)
+mode: Op = _selection(
+    "ModeBackward0",
+    _mode,
+    samples=arrays((2, 3), axis=1, keepdims=False),
+)
 
 # --- extrema with indices ---
 

@@ -17,6 +17,7 @@ from ..kernels import special as kernels
 from ..kernels.thresholds import LOGARITHMS_AT_ONCE
 from ..quiet import quiet
 from .fusing import drop, zero_of
+from .samples import arrays
 from .special_orders import lower_gamma_by_shape, zeta_by_exponent
 from .striding import in_order
 
@@ -77,6 +78,7 @@ igamma: Op = op(
     kind="elementwise_pull",
     a=lambda g, a, x: g * lower_gamma_by_shape(a, x),
     x=lambda g, a, x: g * _gamma_density(a, x),
+    samples=arrays((3,), (3,), between=(0.5, 2)),
 )
 igammac: Op = op(
     "IgammacBackward0",
@@ -84,6 +86,7 @@ igammac: Op = op(
     kind="elementwise_pull",
     a=lambda g, a, x: -g * lower_gamma_by_shape(a, x),
     x=lambda g, a, x: -g * _gamma_density(a, x),
+    samples=arrays((3,), (3,), between=(0.5, 2)),
 )
 zeta: Op = op(
     "SpecialZetaBackward0",
@@ -92,6 +95,7 @@ zeta: Op = op(
     x=lambda g, x, q: g * zeta_by_exponent(x, q),
     q=lambda g, x, q: g * -x * zeta(x + 1, q),
     aten="special_zeta.other_scalar",
+    samples=arrays((3,), (3,), between=(1.2, 3)),
 )
 zeta_of_number: Op = op(
     "SpecialZetaBackward1",
@@ -99,6 +103,7 @@ zeta_of_number: Op = op(
     kind="elementwise_pull",
     q=lambda g, q, x: g * -x * zeta_of_number(q, x=x + 1),
     aten="special_zeta.self_scalar",
+    samples=arrays((3,), between=(0.5, 2), x=2.5),
 )
 
 # --- modified Bessel functions: derivatives are combinations of neighbours ---
@@ -140,14 +145,32 @@ i0e: Op = elementwise("SpecialI0EBackward0", kernels.i0e, x=lambda x, out: i1e(x
 i1e: Op = elementwise(
     "SpecialI1EBackward0", kernels.i1e, x=lambda x, out: i0e(x) - np.sign(x) * out - _ratio(out, x, 0.5)
 )
-modified_bessel_i0: Op = elementwise("ModifiedBesselI0Backward0", kernels.i0, x=lambda x: i1(x))
+modified_bessel_i0: Op = elementwise(
+    "ModifiedBesselI0Backward0",
+    kernels.i0,
+    x=lambda x: i1(x),
+    samples=arrays((3,)),
+)
 modified_bessel_i1: Op = elementwise(
-    "ModifiedBesselI1Backward0", kernels.i1, x=lambda x: i0(x) - bessel_quotient(x, order=1, sign=1)
+    "ModifiedBesselI1Backward0",
+    kernels.i1,
+    x=lambda x: i0(x) - bessel_quotient(x, order=1, sign=1),
+    samples=arrays((3,)),
 )
 k0: Op = elementwise("ModifiedBesselK0Backward0", kernels.k0, x=lambda x: -k1(x))
 k1: Op = elementwise("ModifiedBesselK1Backward0", kernels.k1, x=lambda x, out: -k0(x) - out / x)
-k0e: Op = elementwise("ScaledModifiedBesselK0Backward0", kernels.k0e, x=lambda x, out: out - k1e(x))
-k1e: Op = elementwise("ScaledModifiedBesselK1Backward0", kernels.k1e, x=lambda x, out: out - k0e(x) - out / x)
+k0e: Op = elementwise(
+    "ScaledModifiedBesselK0Backward0",
+    kernels.k0e,
+    x=lambda x, out: out - k1e(x),
+    samples=arrays((3,), between=(0.5, 2)),
+)
+k1e: Op = elementwise(
+    "ScaledModifiedBesselK1Backward0",
+    kernels.k1e,
+    x=lambda x, out: out - k0e(x) - out / x,
+    samples=arrays((3,), between=(0.5, 2)),
+)
 
 # --- Bessel functions of the first and second kind ---
 
@@ -179,7 +202,10 @@ sine_quotient: Op = elementwise(
     "SincBackward0", quiet(_sine_quotient), x=lambda x, order: sine_quotient(x, order=order + 1)
 )
 spherical_bessel_j0: Op = elementwise(
-    "SphericalBesselJ0Backward0", kernels.spherical_bessel_j0, x=lambda x: sine_quotient(x, order=1)
+    "SphericalBesselJ0Backward0",
+    kernels.spherical_bessel_j0,
+    x=lambda x: sine_quotient(x, order=1),
+    samples=arrays((3,), between=(0.5, 2)),
 )
 
 # --- elementary ones ---
@@ -252,12 +278,29 @@ def _airy_derivative(x: Any) -> Any:
     return (total / step).astype(x.dtype)
 
 
-airy_ai: Op = elementwise("AiryAiBackward0", kernels.airy_ai, x=_airy_ai_partial)
-airy_ai_derivative: Op = elementwise("AiryAiBackward0", _airy_derivative, x=lambda x: x * airy_ai(x))
+airy_ai: Op = elementwise(
+    "AiryAiBackward0",
+    kernels.airy_ai,
+    x=_airy_ai_partial,
+    samples=arrays((3,)),
+)
+airy_ai_derivative: Op = elementwise(
+    "AiryAiBackward0",
+    _airy_derivative,
+    x=lambda x: x * airy_ai(x),
+    samples=arrays((3,)),
+)
 
 
 def _polynomial(node_name: str, kernel: Any, derivative: Any) -> Op:
-    return op(node_name, kernel, kind="elementwise_pull", x=lambda g, x, n: g * derivative(x, np.maximum(n, 0)), n=None)
+    return op(
+        node_name,
+        kernel,
+        kind="elementwise_pull",
+        x=lambda g, x, n: g * derivative(x, np.maximum(n, 0)),
+        n=None,
+        samples=lambda draw: [((draw(3, low=0.1, high=0.9), np.array([4, 1, 0])), {})],
+    )
 
 
 recurrence_slope: Op = op(
@@ -266,6 +309,7 @@ recurrence_slope: Op = op(
     kind="elementwise_pull",
     x=lambda g, x, n, kind, times: g * recurrence_slope(x, n, kind=kind, times=times + 1),
     n=None,
+    samples=lambda draw: [((draw(3), np.array(4)), {"kind": "u", "times": 1})],
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ..autograd.op import Op, linear
 from .layouts import along
 from .rearranging import concatenate, stack
+from .samples import arrays
 from .shape import select, slice_
 
 FULL = slice(None)
@@ -51,6 +52,7 @@ split_sizes: Op = linear(
     joint=_join,
     batch=along("axis"),
     output_step=_piece_step,
+    samples=arrays((2, 5), axis=1, bounds=((0, 2), (2, 5))),
 )
 
 

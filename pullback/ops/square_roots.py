@@ -12,6 +12,7 @@ import numpy as np
 from ..autograd.op import Op, op
 from .linalg import solve
 from .matmul import adjoint
+from .samples import arrays
 
 
 def _sylvester(x: Any, g: Any) -> Any:
@@ -68,4 +69,12 @@ def _polar_pullback(g: Any, outs: Any) -> list:
     return [result]
 
 
-polar: Op = op("LinalgPolarBackward0", _polar, inputs=("x",), joint=_polar_pullback, outputs=0, undefined_allowed=True)
+polar: Op = op(
+    "LinalgPolarBackward0",
+    _polar,
+    inputs=("x",),
+    joint=_polar_pullback,
+    outputs=0,
+    undefined_allowed=True,
+    samples=arrays((3, 3)),
+)

@@ -19,6 +19,7 @@ from .fusing import number_for
 from .layouts import MEDIAN_OF_ALL, along
 from .pointwise import fill
 from .reductions import count_of, mean_axes, mean_transpose, spread, sum_axes, sum_of_squares, unkeep
+from .samples import arrays
 from .shape import permute, reshape
 from .striding import in_order
 
@@ -78,6 +79,7 @@ variance_mean: Op = op(
     ),
     batch=along("axis"),
     aten="var_mean.correction",
+    samples=arrays((2, 3), axis=(1,), keepdims=False, correction=1),
 )
 deviation_mean: Op = op(
     "StdMeanBackward0",
@@ -92,6 +94,7 @@ deviation_mean: Op = op(
     ),
     batch=along("axis"),
     aten="std_mean.correction",
+    samples=arrays((2, 3), axis=(1,), keepdims=True, correction=0),
 )
 
 # --- log-sum-exp ---
@@ -183,6 +186,7 @@ nansum: Op = op(
     _nansum,
     x=lambda g, x, axis, keepdims: spread(g, x.shape, axis, keepdims) * ~np.isnan(x),
     batch=along("axis"),
+    samples=arrays((2, 3), axis=(1,), keepdims=False),
 )
 
 # --- medians of everything: the gradient is shared among the elements equal to it ---
@@ -209,5 +213,17 @@ def _shared(g: Any, x: Any, out: Any) -> Any:
     return np.where(chosen, g / np.sum(chosen), 0)
 
 
-median_of_all: Op = op("MedianBackward0", _median_of_all, x=_shared, batch=MEDIAN_OF_ALL)
-nanmedian_of_all: Op = op("NanmedianBackward0", _nanmedian_of_all, x=_shared, batch=MEDIAN_OF_ALL)
+median_of_all: Op = op(
+    "MedianBackward0",
+    _median_of_all,
+    x=_shared,
+    batch=MEDIAN_OF_ALL,
+    samples=arrays((2, 3)),
+)
+nanmedian_of_all: Op = op(
+    "NanmedianBackward0",
+    _nanmedian_of_all,
+    x=_shared,
+    batch=MEDIAN_OF_ALL,
+    samples=arrays((2, 3)),
+)

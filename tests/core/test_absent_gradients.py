@@ -71,3 +71,16 @@ def test_weights_of_one_output_of_several_are_not_aliased():
     first.backward(weights)
     x.grad += 1
     assert weights.tolist() == [3.0, 4.0] and x.grad.tolist() == [4.0, 5.0]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("index", [0, slice(1, None), (slice(None), None)], ids=["element", "slice", "new axis"])
+def test_a_selection_that_does_not_lead_to_the_input(index, create_graph):
+    """Of one of several results: nothing arrives there, and nothing goes on."""
+    x, other = P.arange(3.0).requires_grad_(), P.ones(2, requires_grad=True)
+    for values in (x.sort()[0], x * 2, x):
+        out = values[index]
+        found = P.autograd.grad(out, other, P.ones_like(out), create_graph=create_graph, allow_unused=True)
+        assert found == (None,)
+        both = P.autograd.grad(values[index], (other, x), P.ones_like(out), allow_unused=True)
+        assert both[0] is None and both[1] is not None

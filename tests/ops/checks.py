@@ -18,6 +18,12 @@ from tests.explain.test_rules import check as check_explanation
 FEW, FAR = 40, 1e6  # elements, for difference quotients of each; and how large numbers may be for them
 
 
+# Reasons that lie in what an operation is, and not in the samples.
+FOR_OTHERS = {
+    "no rules", "nothing to differentiate by", "nothing to batch", "nothing to compute with", "the result has no gradient",
+}  # fmt: skip
+
+
 class DoesNotApply(Exception):
     """A check says nothing about a sample, and this is why."""
 
@@ -135,7 +141,7 @@ def explanation(op, inputs, params):
 def autocast(op, inputs, params):
     """Inputs are cast as the field `autocast` says, and the operation takes them so."""
     if not any(map(is_real, inputs)) or sum(x.size for x in inputs if isinstance(x, np.ndarray)) > 1000:
-        raise DoesNotApply("no real inputs, or too many elements")
+        raise DoesNotApply("too many elements" if any(map(is_real, inputs)) else "nothing to compute with")
     single = [x.astype(np.float32) if is_real(x) else x for x in inputs]
     call = call_of(op, single, params, ())
     with pullback.autocast("cpu", dtype=pullback.bfloat16):

@@ -2,7 +2,7 @@
 
 Follows `import torch.x as y`, `from torch.x import y`, plain renames (`F = torch.nn.functional`) and attribute chains. Other
 packages that are imported are found as well.
-What a name is used on (methods of tensors) cannot be known without running, so it is not reported here.
+Methods are reported where the text says what they are asked of (`receivers`); the rest cannot be known without running.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from . import read_program
+from .receivers import asked_of_receivers
 
 _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages", "venv", "env", "build", "dist"}
 _TRANSPARENT_CELL_MAGICS = ("%%time", "%%timeit", "%%capture", "%%prun")
@@ -129,7 +130,8 @@ def _scan_tree(tree: ast.Module, place: str, names: dict[str, str]) -> list[Use]
     _collect_renames(tree, names)
     visitor = _ChainVisitor(names)
     visitor.visit(tree)
-    uses += [Use(name, f"{place}:{line}") for name, line in visitor.found]
+    asked = asked_of_receivers(tree, lambda node: _dotted(node, names))
+    uses += [Use(name, f"{place}:{line}") for name, line in (*visitor.found, *asked)]
     return uses
 
 

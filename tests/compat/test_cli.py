@@ -13,6 +13,8 @@ from pathlib import Path
 import fake_package
 import pytest
 
+from pullback.cli.check import report
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -223,6 +225,79 @@ def test_check_walks_projects_and_notebooks(package: Path, tmp_path: Path) -> No
         ("torch.relo", [f"./{place}:cell4:4"])
     ]
     assert [item["place"] for item in findings["unreadable"]] == ["./old.py:1", f"./{place}:cell5:1"]
+
+
+METHODS = """
+import torch
+from torch import nn, ones
+import torch.nn.functional as F
+
+x = torch.randn(3, requires_grad=True)
+(x * 2).relu()[0].missing_a()  # chains, arithmetic and indices
+F.relu(-x).T.missing_b()
+layer = nn.Linear(3, 3)
+layer.missing_c()
+nn.Parameter(x).missing_d()
+
+def function(a: torch.Tensor, unknown):
+    a = a.exp()
+    for _ in range(3):
+        a = a + ones(3)
+    unknown.missing_e()
+    return [a.missing_f() for _ in range(2)]
+
+array = torch.ones(3)
+array = array.numpy()
+array.whatever()
+for item in x:
+    item.whatever()
+a, b = x.max(0)
+a.whatever()
+if hasattr(x, "maybe"):
+    x.maybe()
+x.own = print
+x.own()
+class Mine(torch.Tensor):
+    def more(self): ...
+Mine(3).more()
+model = nn.Sequential(nn.Linear(3, 3))
+model.head()
+x.sum().item().hex()
+x.indices()  # of sparse tensors
+def shadow(x):
+    x.whatever()
+def rebinds():
+    global layer
+    layer = object()
+try:
+    y = torch.ones(3)
+except OSError as y:
+    y.whatever()
+with open("f") as z, open("g") as torch_like:
+    z.whatever()
+lambda x: x.whatever()
+[x.whatever() for x in range(3)]
+def twice(x=torch.ones(1)):
+    x.whatever()
+"""
+
+
+def test_check_looks_at_methods_where_the_receiver_is_known(tmp_path: Path) -> None:
+    (tmp_path / "methods.py").write_text(METHODS.replace("layer = object()", "pass").replace("global layer", "pass"))
+    assert sorted(item["name"].removeprefix("torch.") for item in report([str(tmp_path)])["unsupported"]) == [
+        *(f"Tensor.missing_{letter}" for letter in "abdf"), "nn.Linear.missing_c",
+    ]  # fmt: skip
+    (tmp_path / "methods.py").write_text(METHODS)
+    names = [item["name"] for item in report([str(tmp_path)])["unsupported"]]
+    assert "torch.nn.Linear.missing_c" not in names  # since another function binds the name to something else
+
+
+@pytest.mark.parametrize("folder", ["examples", "tests/third_party/programs", "tests/compat/programs"])
+def test_check_raises_no_false_alarm_about_methods(folder: str) -> None:
+    findings = report([str(Path(__file__).parents[2] / folder)])
+    of_receivers = [n for n in findings["supported"] if n.startswith("torch.Tensor.")]
+    assert not [item for item in findings["unsupported"] if item["name"].startswith(("torch.Tensor.", "torch.nn."))]
+    assert of_receivers or folder != "examples"
 
 
 def test_check_exit_status(package: Path, tmp_path: Path) -> None:

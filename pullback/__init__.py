@@ -7,6 +7,7 @@ Parts that not every program needs (`nn`, `optim`, `linalg`, ...) are imported w
 from __future__ import annotations
 
 import os as _os
+import sys as _sys
 from math import e, inf, nan, pi
 from typing import Any
 
@@ -60,6 +61,7 @@ from .functional import registry as _registry
 from .interop import einops as _interop_einops
 from .interop import from_dlpack, from_numpy, to_dlpack
 from .layout import layout
+from .on_demand import names_on_demand as _names_on_demand
 from .printing import set_printoptions
 from .size import Size
 from .tensor import Tensor
@@ -77,36 +79,25 @@ for _name, _dtype in _dtypes.ALIASES.items():
 del _name, _dtype
 
 newaxis = None
-_SUBMODULES, _LAZY = _lazy.SUBMODULES, _lazy.LAZY
+_SUBMODULES = _lazy.SUBMODULES
 
 
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name in _registry.FUNCTIONS.homes:
-        value = globals()[name] = _registry.FUNCTIONS[name]
-        return value
-    if name in _LAZY:
-        value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
-        return value
-    if name in _SUBMODULES:
-        try:
-            return importlib.import_module(f"{__name__}.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"{__name__}.{name}":
-                raise
+def _function(name: str) -> Any:
+    """A function whose family is not loaded yet, or a method of tensors that torch has as a function, too."""
     if name == "torch":  # as in torch itself, where programs look names up from either end
-        return importlib.import_module(__name__)
-    from .torch_names.method_names import find
+        return _sys.modules[__name__]
+    value = _registry.FUNCTIONS.find(name)
+    if value is None:
+        from .torch_names.method_names import find
 
-    value = find(name)
+        value = find(name)
     if value is not None:
         globals()[name] = value
-        return value
-    from .torch_names.lookup import missing_attribute
+    return value
 
-    raise missing_attribute("torch", name)
+
+__getattr__ = _names_on_demand(__name__, modules=_SUBMODULES, names=_lazy.NAMES, made=_function)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_registry.FUNCTIONS.homes, *_SUBMODULES, *_LAZY})
+    return sorted({*globals(), *_registry.FUNCTIONS.homes, *_SUBMODULES, *" ".join(_lazy.NAMES.values()).split()})

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .on_demand import names_on_demand
+
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # the categories of promotion, narrowest first
 
 
@@ -162,18 +164,20 @@ def _dtype_by_name(name: str) -> dtype:
     return _BY_NAME[name] if name not in NAMED_ONLY else named_only(name)
 
 
-def __getattr__(name: str) -> dtype:
-    if name in NAMED_ONLY or name == "chalf":
-        return named_only("complex32" if name == "chalf" else name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-
-
 def named_only(name: str) -> dtype:
     """A dtype that programs mention in tables and comparisons and that no array can have."""
     if name not in _BY_NAME:
         type_name, category, itemsize, signed = NAMED_ONLY[name]
         _BY_NAME[name] = dtype(name, type_name, name, category, itemsize, signed)
     return _BY_NAME[name]
+
+
+def _mentioned(name: str) -> dtype | None:
+    name = "complex32" if name == "chalf" else name
+    return named_only(name) if name in NAMED_ONLY else None
+
+
+__getattr__ = names_on_demand(__name__, made=_mentioned)
 
 
 def _load_extension_dtype(wanted: dtype) -> np.dtype:

@@ -18,6 +18,7 @@ from . import dtypes
 from .device import cpu, device, place_of
 from .dtypes import as_dtype, default_dtype, from_numpy_dtype
 from .notices import warn_user
+from .on_demand import names_on_demand
 from .ops.striding import address, copied_owner, owner_of
 from .tensor import Tensor
 
@@ -469,17 +470,18 @@ def _shared(count: int, place: Any) -> UntypedStorage:
 _made: dict[str, Any] = {}
 
 
-def __getattr__(name: str) -> Any:
+def _legacy_type(name: str) -> Any:
     """`FloatStorage` and the others, made when they are first asked for."""
     if name == "Storage":
         name = f"{default_dtype().type_name}Storage"
     if name not in _DTYPES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        return None
     if name not in _made:
         _made[name] = _LegacyType(name, (_LegacyStorage,), {"dtype": _DTYPES[name], "__module__": "torch"})
     return _made[name]
 
 
+__getattr__ = names_on_demand(__name__, made=_legacy_type)
 _has_warned = False
 
 

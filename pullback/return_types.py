@@ -6,8 +6,10 @@ the modules that declare them.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, TypeVar
 
+from .on_demand import names_on_demand
 from .tensor import Tensor  # noqa: F401 - where the annotations of the results are looked up
 
 _DECLARE = ("functional.reductions", "functional.elementary", "functional.searching", "linalg", "linalg.older_results")
@@ -61,12 +63,12 @@ def another(name: str, fields_of: _Class) -> _Class:
     return returned_by(name)(type(name, (fields_of,), {"__slots__": ()}))
 
 
-def __getattr__(name: str) -> Any:
-    import importlib
-
+def _found(name: str) -> Any:
+    """What a function returns, once all are loaded that declare such a thing."""
     if not name.startswith("_"):
         for module in _DECLARE:
-            importlib.import_module(f"{__package__}.{module}")
-    if name in _declared:
-        return _declared[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+            import_module(f"{__package__}.{module}")
+    return _declared.get(name)
+
+
+__getattr__ = names_on_demand(__name__, made=_found)

@@ -5,31 +5,22 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from .on_demand import names_on_demand
 
-PLACES: dict[str, str] = {
-    "apply": "autograd.tape",
-    "apply_batched": "arrays.batching_rules",
-    "apply_dual": "autograd.forward_mode",
-    "apply_special": "autograd.general",
-    "apply_together": "autograd.general",
-    "backward_from": "autograd.roots",
-    "backward_to_jac": "multi",
-    "below_level": "autograd.forward_mode",
-    "check_forward": "autograd.anomaly_mode",
-    "function_of_numpy": "interop.numpy_functions",
-    "look": "autograd.views",
-    "look_at_base": "arrays.own_memory",
-    "run_by_modes": "dispatch",
-    "run_on_tensors": "dispatch",
-    "tangents_of": "autograd.forward_mode",
-    "without_history": "arrays.own_memory",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in PLACES:
-        raise AttributeError(f"no seam is called {name!r}")
-    function = globals()[name] = getattr(import_module(f".{PLACES[name]}", __package__), name)
-    return function
+__getattr__ = names_on_demand(
+    __name__,
+    shown="pullback.seams",
+    names={
+        "pullback.arrays.batching_rules": "apply_batched",
+        "pullback.arrays.own_memory": "look_at_base without_history",
+        "pullback.autograd.anomaly_mode": "check_forward",
+        "pullback.autograd.forward_mode": "apply_dual below_level tangents_of",
+        "pullback.autograd.general": "apply_special apply_together",
+        "pullback.autograd.roots": "backward_from",
+        "pullback.autograd.tape": "apply",
+        "pullback.autograd.views": "look",
+        "pullback.dispatch": "run_by_modes run_on_tensors",
+        "pullback.interop.numpy_functions": "function_of_numpy",
+        "pullback.multi": "backward_to_jac",
+    },
+)

@@ -35,22 +35,18 @@ __all__ = [
     "set_grad_enabled", "set_multithreading_enabled", "set_safe_gradients",
 ]  # fmt: skip
 
-_NAMES_IN = {
-    ".function": "Function InplaceFunction NestedIOFunction",
-    ".grad_mode": "_force_original_view_tracking _unsafe_preserve_version_counter enforce_grad_layout_policy "
-    "is_multithreading_enabled is_view_replay_enabled",
-    ".gradcheck": "GradcheckError gradcheck gradgradcheck",  # the function hides its module, as in torch
-    ".profiler": "_profiler_enabled kineto_available",
-    ".roots": "_calculate_shape",
-    ".safe_mode": "is_safe_gradients_enabled safe_gradients set_safe_gradients",
-    ".variable": "Variable _is_checkpoint_valid",
-}
-
 __getattr__ = names_on_demand(
     __name__,
     modules="_functions anomaly_mode forward_ad function functional grad_mode graph profiler profiler_util variable".split(),
     names={
-        "SavedTensor": ".saved:RawSaved",
-        **{name: home for home, names in _NAMES_IN.items() for name in names.split()},
+        ".function": "Function InplaceFunction NestedIOFunction",
+        ".grad_mode": "_force_original_view_tracking _unsafe_preserve_version_counter enforce_grad_layout_policy "
+        "is_multithreading_enabled is_view_replay_enabled",
+        ".gradcheck": "GradcheckError gradcheck gradgradcheck",  # the function hides its module, as in torch
+        ".profiler": "_profiler_enabled kineto_available",
+        ".roots": "_calculate_shape",
+        ".safe_mode": "is_safe_gradients_enabled safe_gradients set_safe_gradients",
+        ".variable": "Variable _is_checkpoint_valid",
+        ".saved": "SavedTensor:RawSaved",
     },
 )

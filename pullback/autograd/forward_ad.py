@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..on_demand import names_on_demand
 from ..ops.shape import alias
 from ..ops.striding import extent_of, geometry_of, same_places, view_at
 from ..tensor import Tensor
@@ -186,7 +187,9 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     return UnpackedDualTensor(below_level(tensor, number), tangents[number])
 
 
-def __getattr__(name: str) -> Any:
-    if name == "_current_level":  # torch counts from 0; -1 is outside
-        return len(_Levels.entered) - 1
-    raise AttributeError(f"module 'torch.autograd.forward_ad' has no attribute {name!r}")
+def _level(name: str) -> int | None:
+    """The current level: torch counts from 0; -1 is outside."""
+    return len(_Levels.entered) - 1 if name == "_current_level" else None
+
+
+__getattr__ = names_on_demand(__name__, made=_level)

@@ -15,6 +15,7 @@ from .. import func
 from ..functional.registry import FUNCTIONS
 from ..nn import Module
 from ..notices import warn_user
+from ..on_demand import names_on_demand
 from .batching import chunk_vmap
 from .batching import vmap as current_vmap
 from .modules import functional_call, replace_all_batch_norm_modules_
@@ -26,12 +27,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("_"):
-        raise AttributeError(name)
+def _placeholder(name: str) -> Any:
+    """Functorch had more, which may be imported."""
     from ..torch_names.placeholders import placeholder
 
-    return placeholder(f"torch._functorch.{name}")  # functorch had more, which may be imported
+    return None if name.startswith("_") else placeholder(f"torch._functorch.{name}")
+
+
+__getattr__ = names_on_demand(__name__, made=_placeholder)
 
 
 def _warn(name: str, successor: str) -> None:

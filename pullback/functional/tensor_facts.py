@@ -9,6 +9,7 @@ from sys import getrefcount
 from typing import Any, NoReturn
 
 from ..layout import contiguous_format
+from ..on_demand import imported
 from ..ops.striding import address
 from ..tensor import Tensor, fields
 from .registry import FUNCTIONS, METHODS, public
@@ -144,9 +145,7 @@ def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
 
 def _lazy_method(module: str, name: str, doc: str) -> Any:
     def method(self: Tensor) -> Any:
-        from importlib import import_module
-
-        return getattr(import_module(f"pullback.{module}"), name)(self)
+        return imported(f"{module}:{name}")(self)
 
     method.__name__ = name
     method.__doc__ = doc

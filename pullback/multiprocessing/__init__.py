@@ -11,6 +11,7 @@ import multiprocessing.connection  # torch loads it, and programs reach it throu
 from multiprocessing import *  # noqa: F403
 from typing import Any
 
+from ..on_demand import names_on_demand
 from .spawn import ProcessContext, ProcessExitedException, ProcessRaisedException, spawn, start_processes
 
 __all__ = [
@@ -39,5 +40,4 @@ def set_sharing_strategy(new_strategy: str) -> None:
     _strategy = new_strategy
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(_multiprocessing, name)
+__getattr__ = names_on_demand(__name__, made=lambda name: getattr(_multiprocessing, name, None))

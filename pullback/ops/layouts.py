@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from importlib import import_module
 from typing import Any
+
+from ..on_demand import imported
 
 Rule = Callable[..., Any]
 
 
 def _found(place: Rule | str) -> Rule:
     """A function, or the one at "module:name" of the package, which is imported when it is first needed."""
-    if not isinstance(place, str):
-        return place
-    module, _, name = place.partition(":")
-    found: Rule = getattr(import_module(f"pullback.{module}"), name)
+    found: Rule = imported(place) if isinstance(place, str) else place
     return found
 
 

@@ -6,18 +6,18 @@ to their arguments in place, as torch's do.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import pullback
 
 from ..interrupts import uninterrupted
+from ..on_demand import names_on_demand
 from ..tensor import Tensor
 from ._checks import check_fused
 from ._stepper import ArrayOptimizer
 
-_HOMES = ("adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop", "rprop", "sgd")
+NAMES = ("adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop", "rprop", "sgd")
 
 
 # What torch's functions call their lists of state, and what an optimizer's state calls it.
@@ -79,7 +79,4 @@ def functional_step(
     stepper._commit([stepper._plan(group, rows)], written, [])
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"{__package__}.{name}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = names_on_demand(__name__, names={f"pullback.optim.{name}": name for name in NAMES})

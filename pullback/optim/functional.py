@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..on_demand import names_on_demand
 from . import _functional
 
-__all__ = list(_functional._HOMES)
+__all__ = list(_functional.NAMES)
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(_functional, name)
+__getattr__ = names_on_demand(__name__, names={"pullback.optim._functional": " ".join(__all__)})

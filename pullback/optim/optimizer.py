@@ -16,6 +16,7 @@ import pullback
 
 from ..autograd.accumulate import forget
 from ..notices import warn_user
+from ..on_demand import names_on_demand
 from ..utils.hooks import RemovableHandle
 
 StateDict: TypeAlias = dict[str, Any]
@@ -350,10 +351,11 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return handle
 
 
-def __getattr__(name: str) -> Any:
-    if not name.startswith("__"):  # these the import of another name for this module asks, midway
-        from . import _for_others
+def _other(name: str) -> Any:
+    """What optimizers of other libraries import from here."""
+    from . import _for_others
 
-        if name in vars(_for_others):
-            return getattr(_for_others, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    return vars(_for_others).get(name)
+
+
+__getattr__ = names_on_demand(__name__, made=_other)

@@ -12,6 +12,7 @@ import os
 from typing import IO, Any
 
 from ..notices import warn_user
+from ..on_demand import names_on_demand
 
 DEFAULT_PROTOCOL: int = 2  # of the pickles in checkpoints
 MAP_LOCATION = Any  # a name libraries import for their annotations
@@ -26,37 +27,18 @@ __all__ = [
     "save",
 ]
 
-_LAZY = {
-    "CheckpointError": "errors",
-    "SourceChangeWarning": "errors",
-    "TruncatedCheckpointError": "errors",
-    "add_safe_globals": "constructors",
-    "clear_safe_globals": "constructors",
-    "get_safe_globals": "constructors",
-    "safe_globals": "constructors",
-    "LoadEndianness": "options",
-    "get_crc32_options": "options",
-    "get_default_load_endianness": "options",
-    "get_default_mmap_options": "options",
-    "get_unsafe_globals_in_checkpoint": "options",
-    "set_crc32_options": "options",
-    "check_module_version_greater_or_equal": "options",
-    "skip_data": "options",
-    "set_default_load_endianness": "options",
-    "set_default_mmap_options": "options",
+_NAMES_IN = {
+    ".errors": "CheckpointError SourceChangeWarning TruncatedCheckpointError",
+    ".constructors": "add_safe_globals clear_safe_globals get_safe_globals safe_globals",
+    ".options": "LoadEndianness get_crc32_options get_default_load_endianness get_default_mmap_options "
+    "get_unsafe_globals_in_checkpoint set_crc32_options check_module_version_greater_or_equal skip_data "
+    "set_default_load_endianness set_default_mmap_options",
 }
 
 FileLike = str | os.PathLike[str] | IO[bytes]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    value = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = names_on_demand(__name__, names=_NAMES_IN)
 
 
 def save(

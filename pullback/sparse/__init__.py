@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..functional.refusals import naming_arguments
 from ..functional.registry import FUNCTIONS
 from ..layout import sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
+from ..on_demand import names_on_demand
 from ..tensor import Tensor
 
 if TYPE_CHECKING:
@@ -180,13 +181,14 @@ class check_sparse_tensor_invariants:
         """Checks stay on: they cost little."""
 
 
-def __getattr__(name: str) -> Any:
-    if name.endswith("Tensor"):  # the constructors of old: FloatTensor(indices, values, size)
-        from .. import dtypes
+def _constructor(name: str) -> Any:
+    """The constructors of old: FloatTensor(indices, values, size)."""
+    from .. import dtypes
 
-        kinds = {"Float": dtypes.float32, "Double": dtypes.float64, "Half": dtypes.float16, "Long": dtypes.int64,
-                 "Int": dtypes.int32}  # fmt: skip
-        kind = kinds.get(name.removesuffix("Tensor"))
-        if kind is not None:
-            return lambda *args: sparse_coo_tensor(*args, dtype=kind)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    kinds = {"FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64, "HalfTensor": dtypes.float16,
+             "LongTensor": dtypes.int64, "IntTensor": dtypes.int32}  # fmt: skip
+    kind = kinds.get(name)
+    return None if kind is None else lambda *args: sparse_coo_tensor(*args, dtype=kind)
+
+
+__getattr__ = names_on_demand(__name__, made=_constructor)

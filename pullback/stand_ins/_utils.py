@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pullback.on_demand import names_on_demand
+
 if TYPE_CHECKING:
     from pullback.dtypes import dtype
     from pullback.tensor import Tensor
@@ -113,9 +115,4 @@ def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, hooks: Any,
     return parameter
 
 
-def __getattr__(name: str) -> Any:
-    if name not in ("ExceptionWrapper", "KeyErrorMessage"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    from pullback.utils.data._utils import worker
-
-    return getattr(worker, name)
+__getattr__ = names_on_demand(__name__, names={"pullback.utils.data._utils.worker": "ExceptionWrapper KeyErrorMessage"})

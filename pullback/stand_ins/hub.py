@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 from urllib.parse import urlparse
 
+from pullback.on_demand import names_on_demand
+
 HASH_REGEX: re.Pattern[str] = re.compile(r"-([a-f0-9]*)\.")  # the checksum in the name of a file of weights
 READ_DATA_CHUNK: int = 128 * 1024
 
@@ -61,9 +63,4 @@ list: Callable[..., Any]
 load = list = help = download_url_to_file = _refuse
 
 
-def __getattr__(name: str) -> Any:
-    if name == "tqdm":  # torch has the package's progress bar under this name
-        from tqdm import tqdm
-
-        return tqdm
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+__getattr__ = names_on_demand(__name__, names={"tqdm": "tqdm"})  # torch has the package's progress bar under this name

@@ -12,6 +12,7 @@ from ..creation import legacy_tensor
 from ..device import cpu, defaults, device, place_of
 from ..device import device as device_type
 from ..notices import warn_user
+from ..on_demand import names_on_demand
 from ..tensor import Tensor
 
 _DTYPES = {
@@ -124,5 +125,4 @@ class OutOfMemoryError(RuntimeError):
 AcceleratorError = RuntimeError
 
 
-def __getattr__(name: str) -> Any:
-    return tensor_type(name)
+__getattr__ = names_on_demand(__name__, made=tensor_type)

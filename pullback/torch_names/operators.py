@@ -12,6 +12,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
+from ..on_demand import names_on_demand
+
 loaded_libraries: set[str] = set()
 
 
@@ -264,10 +266,12 @@ class HigherOrderOperator:
         )
 
 
-def __getattr__(name: str) -> OperatorNamespace:
-    if name.startswith("_") or name[:1].isupper():  # no operators are called so: classes of `torch._ops` are
-        raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
-    return namespace(name)
+def _operators_of(name: str) -> OperatorNamespace | None:
+    """Any namespace. None is called like the classes of `torch._ops`."""
+    return None if name.startswith("_") or name[:1].isupper() else namespace(name)
+
+
+__getattr__ = names_on_demand(__name__, made=_operators_of, shown="torch.ops")
 
 
 def load_library(path: str) -> NoReturn:

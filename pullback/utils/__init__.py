@@ -25,4 +25,4 @@ _submodules = (
     "tensorboard",
 )  # fmt: skip
 
-__getattr__ = names_on_demand(__name__, modules=_submodules, names={"swap_tensors": ".swapping"})
+__getattr__ = names_on_demand(__name__, modules=_submodules, names={".swapping": "swap_tensors"})

@@ -10,6 +10,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ..on_demand import names_on_demand
 from ..size import Size
 
 __all__ = [
@@ -338,9 +339,8 @@ def treespec_pprint(treespec: TreeSpec) -> str:
     return repr(tree_unflatten([_Star()] * treespec.num_leaves, treespec))
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):  # what the import of another name for this module asks, midway
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+def _other(name: str) -> Any:
+    """What is about paths, and the functions that torch keeps for each kind of node."""
     from . import _pytree_paths
 
     if name in vars(_pytree_paths):
@@ -348,6 +348,7 @@ def __getattr__(name: str) -> Any:
     kind, _, verb = name[1:].rpartition("_")  # such as `_dict_flatten`, with which programs register nodes of their own
     known = {each.__name__.lower(): SUPPORTED_NODES[each] for each in _BUILT_IN}
     node = _NAMED if kind == "namedtuple" else known.get(kind)
-    if node is not None and verb in ("flatten", "unflatten"):
-        return getattr(node, verb)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    return getattr(node, verb) if node is not None and verb in ("flatten", "unflatten") else None
+
+
+__getattr__ = names_on_demand(__name__, made=_other)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .. import hub
+from ..on_demand import names_on_demand
 
 load_url = load_state_dict_from_url = hub.load_state_dict_from_url
 
 __all__ = ["load_state_dict_from_url", "load_url"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "tqdm":
-        return hub.tqdm
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+__getattr__ = names_on_demand(__name__, names={"tqdm": "tqdm"})

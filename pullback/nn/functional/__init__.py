@@ -7,6 +7,8 @@ Not imported by `import pullback`. Functions that torch also has at its top are 
 
 from typing import Any
 
+from ...on_demand import names_on_demand
+
 from ...autograd.autocast import in_float32, run_in_float32
 from ...functional.matmul import linear
 from ...functional.refusals import naming_arguments
@@ -101,18 +103,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name == "grad":  # the module, which is made of what is here
-        from .. import grad
+def _step(name: str) -> Any:
+    """A function that torch's own are made of."""
+    from ._steps import STEPS
 
-        return grad
-    if name.startswith("__"):  # what the import of another name for this module asks, midway
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    if name.startswith("_"):
-        from ._steps import STEPS
+    return STEPS.get(name)
 
-        if name in STEPS:
-            return STEPS[name]
-    from ...torch_names.lookup import missing_attribute
 
-    raise missing_attribute("torch.nn.functional", name)
+# `grad` is the module, which is made of what is here.
+__getattr__ = names_on_demand(__name__, names={"pullback.nn": "grad"}, made=_step)

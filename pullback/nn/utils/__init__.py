@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from .memory_format import convert_conv3d_weight_memory_format as convert_conv3d_weight_memory_format
 
 _HOMES = {
-    "convert_parameters": ("parameters_to_vector", "vector_to_parameters"),
-    "fusion": ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"),
-    "init": ("skip_init",),
-    "memory_format": ("convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"),
+    ".convert_parameters": "parameters_to_vector vector_to_parameters",
+    ".fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
+    ".init": "skip_init",
+    ".memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
 }
 _MODULES = ("parametrizations", "parametrize", "prune", "stateless")
-_HOME_OF = {name: f".{home}" for home, names in _HOMES.items() for name in names}
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
-           "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "weight_norm", *_HOME_OF, *_MODULES]  # fmt: skip
+           "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "weight_norm",
+           *" ".join(_HOMES.values()).split(), *_MODULES]  # fmt: skip
 
-__getattr__ = names_on_demand(__name__, modules=(*_MODULES, *_HOMES), names=_HOME_OF)
+__getattr__ = names_on_demand(__name__, modules=(*_MODULES, *[home[1:] for home in _HOMES]), names=_HOMES)

@@ -14,6 +14,7 @@ from pullback.autograd.running import execution_order as _current_graph_task_exe
 from pullback.autograd.running import pass_number as _current_graph_task_id
 from pullback.autograd.running import running_node as _current_autograd_node
 from pullback.autograd.running import will_run as _will_engine_execute_node
+from pullback.on_demand import names_on_demand
 from pullback.tensor import Tensor
 from pullback.tensor import disabled_torch_function as _disabled_torch_function_impl
 from pullback.torch_function import DisableTorchFunction, DisableTorchFunctionSubclass
@@ -134,19 +135,12 @@ def _get_privateuse1_backend_name() -> str:
     return "privateuseone"
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("_nn", "_functorch"):
-        from importlib import import_module
+def _switch(name: str) -> Any:
+    """Switches of a compiler that is not here."""
+    return (lambda *values: None) if name.startswith("_jit_set_") else None
 
-        return import_module(f"{__name__}.{name}")
-    if name == "_LinAlgError":
-        from pullback.linalg import LinAlgError
 
-        return LinAlgError
-    if name == "Generator":
-        from pullback import Generator
-
-        return Generator
-    if name.startswith("_jit_set_"):  # switches of a compiler that is not here
-        return lambda *values: None
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+__getattr__ = names_on_demand(
+    __name__, modules=("_nn", "_functorch"), made=_switch,
+    names={"pullback.linalg": "_LinAlgError:LinAlgError", "pullback": "Generator"},
+)  # fmt: skip

@@ -10,12 +10,14 @@ from typing import Any
 from pullback.autograd.graph import AccumulateGrad
 from pullback.autograd.node import Node
 from pullback.autograd.special_nodes import DelayedError, Error, UndefinedGrad, UndefinedGradBackward
+from pullback.on_demand import names_on_demand
 
 __all__ = ["AccumulateGrad", "DelayedError", "Error", "UndefinedGrad", "UndefinedGradBackward"]
 
 
-def __getattr__(name: str) -> Any:
-    for kind in Node.__subclasses__():
-        if kind.__name__ == name and kind.op is not None:
-            return kind
-    raise AttributeError(f"module 'torch._C._functions' has no attribute {name!r}")
+def _class_of_nodes(name: str) -> Any:
+    """The class under which nodes are shown."""
+    return next((kind for kind in Node.__subclasses__() if kind.__name__ == name and kind.op is not None), None)
+
+
+__getattr__ = names_on_demand(__name__, made=_class_of_nodes)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from pullback.on_demand import names_on_demand
+
 __all__ = [
     "Event", "Stream", "CUDAGraph", "amp", "current_device", "current_stream", "default_stream", "device",
     "device_count",
@@ -215,18 +217,9 @@ set_per_process_memory_fraction = memory_snapshot = can_device_access_peer = ref
 def _legacy(name: str) -> Any:
     from pullback.torch_names.legacy_types import tensor_type
 
-    return tensor_type(name, on_gpu=True)
+    return tensor_type(name, on_gpu=True) if name.endswith("Tensor") else None
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("amp", "nvtx"):
-        from importlib import import_module
-
-        return import_module(f"{__name__}.{name}")
-    if name == "OutOfMemoryError":
-        from pullback.torch_names.legacy_types import OutOfMemoryError
-
-        return OutOfMemoryError
-    if name.endswith("Tensor"):
-        return _legacy(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+__getattr__ = names_on_demand(
+    __name__, modules=("amp", "nvtx"), names={"pullback.torch_names.legacy_types": "OutOfMemoryError"}, made=_legacy
+)

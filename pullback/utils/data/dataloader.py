@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ...notices import warn_user
+from ...on_demand import names_on_demand
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import get_worker_info, make_fetcher
 from .dataset import Dataset, IterableDataset
@@ -333,9 +334,4 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         return self._fetcher.fetch(next(self._sampler_iter))
 
 
-def __getattr__(name: str) -> Any:
-    if name == "_MultiProcessingDataLoaderIter":
-        from ._multiprocess import _MultiProcessingDataLoaderIter
-
-        return _MultiProcessingDataLoaderIter
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = names_on_demand(__name__, names={"pullback.utils.data._multiprocess": "_MultiProcessingDataLoaderIter"})

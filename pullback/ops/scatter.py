@@ -41,7 +41,7 @@ def places_of(index: Any, shape: tuple[int, ...], axis: int) -> Any:
 def add_at_places(out: Any, index: Any, src: Any, axis: int) -> Any:
     """`out`, which is contiguous, with the elements of `src` added where an index means."""
     index = brought(index, out)
-    src = np.reshape(_cut(src, index), -1)
+    src = np.reshape(cut(src, index), -1)
     np.add.at(np.reshape(out, -1), np.reshape(places_of(index, out.shape, axis), -1), src.astype(out.dtype, copy=False))
     return out
 
@@ -49,11 +49,11 @@ def add_at_places(out: Any, index: Any, src: Any, axis: int) -> Any:
 def write_at_places(out: Any, index: Any, src: Any, axis: int) -> Any:
     """`out`, which is contiguous, with the elements of `src`, or one number, where an index means."""
     index = brought(index, out)
-    np.reshape(out, -1)[places_of(index, out.shape, axis)] = _cut(src, index) if getattr(src, "ndim", 0) else src
+    np.reshape(out, -1)[places_of(index, out.shape, axis)] = cut(src, index) if getattr(src, "ndim", 0) else src
     return out
 
 
-def _cut(src: Any, index: Any) -> Any:
+def cut(src: Any, index: Any) -> Any:
     """As much of a source as an index has places for."""
     if not index.ndim or src.ndim != index.ndim:
         return np.reshape(np.reshape(src, -1)[: index.size], index.shape)

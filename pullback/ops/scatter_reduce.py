@@ -6,16 +6,20 @@ tie for the largest or smallest, as torch's do.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, op
 from ..kernels.groups import accumulate
+from ..kernels.like import NUMPYS, brought, copy, full, is_elsewhere
 from ..kernels.places import all_places, whole_slices
 from ..tensor import Tensor
 from .layouts import SAME, SCATTERED
-from .scatter import gather, scatter_zero, spread
+from .scatter import cut, gather, places_of, scatter_zero, spread
 
 _UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
@@ -33,9 +37,44 @@ def _identity(reduce: str, kind: np.dtype) -> Any:
     return np.inf if largest else -np.inf
 
 
-def _scatter_reduce(x: Any, index: Any, src: Any, axis: int, reduce: str, include_self: bool) -> Any:
+def _reduced(x: Any, index: Any, src: Any, axis: int, reduce: str, include_self: bool) -> Any:
+    out = copy(x, "C")
+    row = np.reshape(out, -1)
+    index = brought(index, out)
+    places, values = np.reshape(places_of(index, x.shape, axis), -1), np.reshape(cut(src, index), -1)
+    if not include_self:
+        row[places] = _identity(reduce, out.dtype)
+    combine(_UFUNCS[reduce], row, places, values.astype(out.dtype))
+    if reduce == "mean":
+        numbers = np.maximum(np.bincount(places, minlength=out.size) + include_self, 1)
+        numbers = np.reshape(numbers, out.shape).astype(out.real.dtype if out.dtype.kind in "fc" else out.dtype)
+        out = out // numbers if out.dtype.kind in "iub" else out / numbers
+    return out
+
+
+def combine(ufunc: Any, row: Any, places: Any, values: Any) -> None:
+    """Combine elements of a row with the values for their places, several for one place in their order.
+
+    Values are sorted by place. Those that are combined double in number with each step, as long as their place is the same;
+    the last one for each place is then the result of all.
+    """
+    if not places.size:
+        return
+    order = np.argsort(places, kind="stable")
+    places, values, step = places[order], values[order], 1
+    while step < places.size:
+        same = places[step:] == places[:-step]
+        later = np.where(same, ufunc(values[:-step], values[step:]), values[step:])
+        values, step = np.concatenate([values[:step], later]), 2 * step
+    last = full(places.shape, True, places, np.bool_)
+    last[:-1] = places[1:] != places[:-1]
+    places = places[last]
+    row[places] = ufunc(row[places], values[last])
+
+
+def _fast_reduced(x: Any, index: Any, src: Any, axis: int, reduce: str, include_self: bool) -> Any:
+    shape, kind = x.shape, x.dtype
     x, index, src = np.atleast_1d(x), np.atleast_1d(index), np.atleast_1d(src)
-    kind = x.dtype
     half = kind.kind == "V" or kind.char == "e"
     out = np.array(x, np.float32 if half else None, order="C")
     values = src[tuple(map(slice, index.shape))]
@@ -51,16 +90,12 @@ def _scatter_reduce(x: Any, index: Any, src: Any, axis: int, reduce: str, includ
         numbers = numbers.astype(out.real.dtype if out.dtype.kind in "fc" else out.dtype)
         numbers = numbers.reshape(-1, *(1,) * (target.ndim - axis - 1))
         target[...] = target // numbers if out.dtype.kind in "iub" else target / numbers
-    return out.astype(kind, copy=False)
-
-
-def _reduced(x: Any, index: Any, src: Any, axis: int, reduce: str, include_self: bool) -> Any:
-    return _scatter_reduce(x, index, src, axis, reduce, include_self).reshape(x.shape)
+    return out.astype(kind, copy=False).reshape(shape)
 
 
 def _count(x: Any, index: Any, axis: int, include_self: bool) -> Any:
     """How many elements go to each place, in the dtype of x and at least 1."""
-    one = np.ones(index.shape, x.dtype)
+    one = full(index.shape, 1, x)
     return np.maximum(spread(one, index, shape=x.shape, axis=axis) + include_self, 1)
 
 
@@ -82,10 +117,6 @@ def _rule(
     return for_x, None, _full(for_src, src)
 
 
-def _cut(src: Any, index: Any) -> Any:
-    return src if tuple(src.shape) == tuple(index.shape) else src[tuple(map(slice, index.shape))]
-
-
 def _full(for_src: Any, src: Any) -> Any:
     if tuple(for_src.shape) == tuple(src.shape):
         return for_src
@@ -96,7 +127,7 @@ def _full(for_src: Any, src: Any) -> Any:
 
 
 def _extreme_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int) -> tuple:
-    src = _cut(src, index)
+    src = cut(src, index)
     mine = x == out
     theirs = src == gather(out, index, axis=axis)
     tied = tie_count(g, mine, theirs, index, axis=axis)
@@ -128,7 +159,7 @@ def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, inc
     """Products without the element itself; where one element is zero, dividing by it is no way to leave it out."""
     from ..autograd.mode import is_grad_enabled
 
-    src = _cut(src, index)
+    src = cut(src, index)
     shape = tuple(x.shape)
     x_without_zeros = np.where(x == 0, 1, x)
     others = scatter_reduce(x_without_zeros, index, src, axis=axis, reduce="prod", include_self=include_self)
@@ -136,7 +167,8 @@ def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, inc
     zero = src == 0
     zeros = gather(spread(np.where(zero, ones_of(src), 0), index, shape=shape, axis=axis), index, axis=axis)
     recorded = isinstance(zeros, Tensor) and is_grad_enabled()
-    if recorded and type(zeros._array) is np.ndarray and np.any(zeros._array > 1):
+    array: Any = getattr(zeros, "_array", None)  # inside a batch nothing is known of elements
+    if recorded and (isinstance(array, NUMPYS) or is_elsewhere(array)) and np.any(array > 1):
         raise RuntimeError(  # the formula below is right, but constant there, which its own derivative is not
             "Double backward is unsupported for products (scatter_reduce and index_reduce with 'prod') in which several "
             "zeros meet in one place. Their first derivatives are fine."
@@ -151,12 +183,31 @@ def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, inc
     return for_x, for_src
 
 
-scatter_reduce: Op = op(
-    "ScatterReduceBackward0",
-    _reduced,
-    inputs=("x", "index", "src"),
-    joint=_rule,
-    batch=SCATTERED,
-    aten="scatter_reduce.two",
-)
-index_reduce: Op = op("IndexReduceBackward0", _reduced, inputs=("x", "index", "src"), joint=_rule, batch=SCATTERED)
+def _reducing_samples(draw: Any) -> Iterator[Any]:
+    """With several elements for one place, and none."""
+    for shape, index_shape, axis in (
+        ((4,), (7,), 0),
+        ((3, 2), (2, 2), 1),
+        ((0, 3), (0, 2), 1),
+        ((100, 90), (120, 90), 0),
+    ):
+        for reduce, include_self in itertools.product(_UFUNCS, (True, False)):
+            given = draw(*shape), draw.whole(index_shape, shape[axis]), draw(*index_shape)
+            yield given, {"axis": axis, "reduce": reduce, "include_self": include_self}
+
+
+def _reducing(node_name: str, aten: str | None = None) -> Op:
+    return op(
+        node_name,
+        _reduced,
+        inputs=("x", "index", "src"),
+        joint=_rule,
+        kernel=kernel(_fast_reduced),
+        batch=SCATTERED,
+        samples=_reducing_samples,
+        aten=aten,
+    )
+
+
+scatter_reduce: Op = _reducing("ScatterReduceBackward0", "scatter_reduce.two")
+index_reduce: Op = _reducing("IndexReduceBackward0")

@@ -24,6 +24,8 @@ from .layout import dims_of, require_strided
 from .notices import warn_user
 from .size import Size
 from .tensor import Tensor, wrap
+from .unwritten import filled
+from .unwritten import settings as unwritten
 
 
 def _is_meta(device: Any) -> bool:
@@ -197,9 +199,9 @@ def legacy_tensor(cls: type[Any], *args: Any, **kwargs: Any) -> Tensor:
     wanted = kwargs.pop("dtype", None) or default_dtype()
     kind = numpy_dtype(wanted)
     if not args or all(isinstance(a, int) and not isinstance(a, bool) for a in args):
-        array = np.empty(args or (0,), kind)
+        array = filled(np.empty(args or (0,), kind))
     elif len(args) == 1 and isinstance(args[0], Size):
-        array = np.empty(tuple(args[0]), kind)
+        array = filled(np.empty(tuple(args[0]), kind))
     elif len(args) == 1 and isinstance(args[0], Tensor):
         return args[0].as_subclass(cls)
     elif len(args) == 1 and hasattr(args[0], "untyped"):  # a storage: its memory, not a copy
@@ -309,6 +311,8 @@ def empty(
 ) -> Tensor:
     """A tensor whose elements are whatever was in memory, to be filled: `empty(2, 3)`."""
     made = _made(np.empty, args, size, dtype, requires_grad, device, layout, out)
+    if unwritten.deterministic:
+        filled(made._array)
     if memory_format is not None and type(made._array) is np.ndarray and out is None:
         made._array = in_dims(made._array, dims_of(memory_format, made._array.ndim) or range(made._array.ndim))
     return made
@@ -432,7 +436,10 @@ def empty_like(
     pin_memory: bool = False,
 ) -> Tensor:
     """An uninitialised tensor in the shape and dtype of another."""
-    return _like(np.empty_like, input, dtype, requires_grad, device, memory_format)
+    made = _like(np.empty_like, input, dtype, requires_grad, device, memory_format)
+    if unwritten.deterministic:
+        filled(made._array)
+    return made
 
 
 def full_like(

@@ -6,6 +6,7 @@ from typing import Any
 
 from .functional.registry import FUNCTIONS
 from .tensor import Tensor
+from .unwritten import settings as unwritten
 
 
 def get_num_threads() -> int:
@@ -42,27 +43,24 @@ def set_num_interop_threads(int: int, /) -> None:
     _interop_threads = int
 
 
-_deterministic: dict[str, bool] = {"mode": False, "warn_only": False}
-
-
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Accepted: every algorithm here is deterministic."""
+    """Every algorithm here is deterministic; memory that nobody has written is filled, too (`utils.deterministic`)."""
     for name, value in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
         if type(value) is not bool:
             raise TypeError(
                 f"_set_deterministic_algorithms(): argument {name} must be bool, not {type(value).__name__}"
             )
-    _deterministic.update(mode=mode, warn_only=warn_only)
+    unwritten.deterministic, unwritten.warn_only = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """What `use_deterministic_algorithms` was last told; results are deterministic either way."""
-    return _deterministic["mode"]
+    return unwritten.deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether algorithms that are not deterministic would only warn."""
-    return _deterministic["warn_only"]
+    return unwritten.warn_only
 
 
 _DEBUG_MODES = ("default", "warn", "error")
@@ -82,7 +80,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 def get_deterministic_debug_mode() -> int:
     """What `set_deterministic_debug_mode` was last told, as a number."""
-    return 0 if not _deterministic["mode"] else 1 if _deterministic["warn_only"] else 2
+    return 0 if not unwritten.deterministic else 1 if unwritten.warn_only else 2
 
 
 _warnings: dict[str, bool] = {"always": False}

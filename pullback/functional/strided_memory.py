@@ -16,6 +16,7 @@ from ..autograd.writes import bump, check_writable
 from ..ops.striding import address, owner_of, plain_strides, view_at
 from ..storage import storage_of
 from ..tensor import Tensor, anchor_of
+from ..unwritten import filled
 from .operands import sizes_of
 from .registry import METHODS, public
 
@@ -33,7 +34,7 @@ def _strided(sizes: tuple, strides: tuple, kind: np.dtype) -> np.ndarray:
     places = sum((n - 1) * step for n, step in zip(sizes, strides, strict=True)) + 1 if 0 not in sizes else 0
     if places * kind.itemsize >= 1 << 63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)} and strides={list(strides)}")
-    memory = np.empty(places, kind)
+    memory = filled(np.empty(places, kind))
     if not places:
         return memory.reshape(sizes)
     return view_at(memory, sizes, tuple(step * kind.itemsize for step in strides))
@@ -70,7 +71,7 @@ def empty_permuted(
     for d in order:
         if not 0 <= d < len(sizes):
             raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(sizes) - 1}, but got {d})")
-    array = np.empty(tuple(sizes[d] for d in order), numpy_dtype(dtype)).transpose(np.argsort(order))
+    array = filled(np.empty(tuple(sizes[d] for d in order), numpy_dtype(dtype))).transpose(np.argsort(order))
     return finish(array, requires_grad, device, layout=layout)
 
 
@@ -107,7 +108,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         flat, start = _memory_from(array)
         missing = start + count - flat.size
         if missing > 0:
-            flat, start = np.concatenate([flat[start:], np.empty(missing, array.dtype)]), 0
+            flat, start = np.concatenate([flat[start:], filled(np.empty(missing, array.dtype))]), 0
         self._array = flat[start : start + count].reshape(wanted)
         bump(storage_of(self))
     return self

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from . import benchmark as benchmark
     from . import checkpoint as checkpoint
     from . import data as data
+    from . import deterministic as deterministic
     from . import dlpack as dlpack
     from . import hooks as hooks
     from . import tensorboard as tensorboard
     from .swapping import swap_tensors as swap_tensors
 
 _submodules = (
-    "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "data", "dlpack", "hooks", "model_zoo",
-    "tensorboard",
+    "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "data", "deterministic", "dlpack", "hooks",
+    "model_zoo", "tensorboard",
 )  # fmt: skip
 
 __getattr__ = names_on_demand(__name__, modules=_submodules, names={".swapping": "swap_tensors"})

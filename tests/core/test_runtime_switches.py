@@ -14,6 +14,7 @@ def restored():
     yield
     for t in (torch, pullback):
         t.use_deterministic_algorithms(False)
+        t.utils.deterministic.fill_uninitialized_memory = True
         t.set_warn_always(False)
 
 
@@ -73,3 +74,56 @@ def test_memory_budgets_are_ratios(budget, error):
             t.autograd.graph.region_activation_memory_budget(budget)
     with pullback.autograd.graph.region_activation_memory_budget(0.5):
         pass
+
+
+UNWRITTEN = [
+    lambda t, x: t.empty(3, dtype=x.dtype),
+    lambda t, x: t.empty(2, 3, 2, 2, dtype=x.dtype, memory_format=t.channels_last),
+    lambda t, x: t.empty((), dtype=x.dtype),
+    lambda t, x: t.empty(2, dtype=x.dtype, out=t.ones(0, dtype=x.dtype)),
+    lambda t, x: t.empty_like(x),
+    lambda t, x: t.empty_like(x.t()),
+    lambda t, x: t.empty_like(x, dtype=t.int16),
+    lambda t, x: t.empty_strided((2, 2), (1, 2), dtype=x.dtype),
+    lambda t, x: t.empty_permuted((2, 3), (1, 0), dtype=x.dtype),
+    lambda t, x: x.new_empty(2),
+    lambda t, x: x.new_empty_strided((2, 2), (2, 1)),
+    lambda t, x: x.new(3),
+    lambda t, x: x.clone().resize_(7),
+    lambda t, x: x.clone().resize_(2),
+    lambda t, x: x.clone().resize_as_(t.ones(2, 3)),
+    lambda t, x: t.Tensor(2, 3),
+    lambda t, x: t.Tensor(t.Size([2])),
+]
+
+
+@pytest.mark.parametrize("number", range(len(UNWRITTEN)))
+@pytest.mark.parametrize(
+    "dtype", "float64 float32 float16 bfloat16 complex64 complex128 int8 int16 int32 int64 uint8 bool".split()
+)
+def test_elements_that_nobody_has_written_are_filled_for_programs_that_ask_for_determinism(dtype, number):
+    answers = []
+    for t in (torch, pullback):
+        t.use_deterministic_algorithms(True)
+        made = UNWRITTEN[number](t, t.ones(2, 2, dtype=getattr(t, dtype)))
+        answers.append((str(made.tolist()), str(made.dtype).rpartition(".")[2], tuple(made.stride())))
+    assert answers[0] == answers[1]
+
+
+def test_filling_is_a_switch():
+    for t in (torch, pullback):
+        assert t.utils.deterministic.fill_uninitialized_memory is True
+        with pytest.raises(RuntimeError, match="expected a bool, but got int"):
+            t.utils.deterministic.fill_uninitialized_memory = 1
+    pullback.use_deterministic_algorithms(True)
+    pullback.utils.deterministic.fill_uninitialized_memory = False
+    kept = pullback.full((64,), 3.0)
+    assert kept.resize_(32).tolist() == [3.0] * 32
+    memory = pullback.unwritten.filled(pullback.zeros(3).numpy())
+    assert memory.tolist() == [0.0, 0.0, 0.0]
+    assert pullback._C._get_deterministic_fill_uninitialized_memory() is False
+
+
+def test_tensors_without_elements_are_not_filled():
+    pullback.use_deterministic_algorithms(True)
+    assert pullback.empty(2, 3, device="meta").shape == (2, 3)

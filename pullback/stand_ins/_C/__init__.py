@@ -111,6 +111,20 @@ def _are_functorch_transforms_active() -> bool:
     return transform_depth.get() > 0
 
 
+def _get_deterministic_fill_uninitialized_memory() -> bool:
+    """Whether memory that nobody has written is filled, in programs that ask for determinism."""
+    from pullback.unwritten import settings
+
+    return settings.fill
+
+
+def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
+    """Fill memory that nobody has written, or do not."""
+    import pullback.utils.deterministic as switch
+
+    setattr(switch, "fill_uninitialized_memory", mode)  # noqa: B010  (a property of the module)
+
+
 def _is_torch_function_mode_enabled() -> bool:
     """Whether a mode is asked before functions run."""
     import sys

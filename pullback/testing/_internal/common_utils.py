@@ -353,14 +353,18 @@ class DeterministicGuard:
 
     def __init__(self, deterministic: bool, *, warn_only: bool = False, fill_uninitialized_memory: bool = True) -> None:
         self.wanted: tuple[bool, bool] = (deterministic, warn_only)
+        self.fill: bool = fill_uninitialized_memory
 
     def __enter__(self) -> None:
         torch = _torch()
         self.saved = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
         torch.use_deterministic_algorithms(self.wanted[0], warn_only=self.wanted[1])
+        self.filled = torch.utils.deterministic.fill_uninitialized_memory
+        torch.utils.deterministic.fill_uninitialized_memory = self.fill
 
     def __exit__(self, *exception: Any) -> None:
         _torch().use_deterministic_algorithms(self.saved[0], warn_only=self.saved[1])
+        _torch().utils.deterministic.fill_uninitialized_memory = self.filled
 
 
 def suppress_warnings(function: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from .arrays.without_elements import is_form
 from .autograd import writes
 from .autograd.tape import apply, wrap
+from .autograd.views import is_broken
 from .dtypes import ALL_DTYPES, default_dtype, from_numpy_dtype, get_default_dtype
 from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape, writing
 from .functional.operands import wrap_dim
@@ -237,7 +238,8 @@ def contains(self: Tensor, element: Any) -> bool:
 def text(self: Tensor, *, tensor_contents: str | None = None) -> str:
     from .printing import tensor_text
 
-    node = None if self.is_leaf else self._node
+    broken = self._view is not None and self.requires_grad and is_broken(self)
+    node = None if broken or self.is_leaf else self._node
     tangent = None
     if self._tangent:
         tangent = f"{self._tangent[max(self._tangent)]}"
@@ -248,7 +250,8 @@ def text(self: Tensor, *, tensor_contents: str | None = None) -> str:
         return _batch_text(array) if hasattr(array, "batched") else repr(array)
     described = tensor_text(
         np.asarray(array), self.dtype._name, requires_grad=self._requires_grad and node is None,
-        grad_fn_name=None if node is None else node.name_in_text().split("::")[-1], tangent=tangent,
+        grad_fn_name="Invalid" if broken else None if node is None else node.name_in_text().split("::")[-1],
+        tangent=tangent,
         default_dtype_name=get_default_dtype()._name,
         prefix=f"{_name_in_text(self)}(",
     )  # fmt: skip

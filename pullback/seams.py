@@ -18,7 +18,7 @@ __getattr__ = names_on_demand(
         "pullback.autograd.general": "apply_special apply_together",
         "pullback.autograd.roots": "backward_from",
         "pullback.autograd.tape": "apply",
-        "pullback.autograd.views": "look",
+        "pullback.autograd.views": "look look_at_history",
         "pullback.dispatch": "run_by_modes run_on_tensors",
         "pullback.interop.numpy_functions": "function_of_numpy",
         "pullback.multi": "backward_to_jac",

@@ -199,14 +199,14 @@ class Tensor(TensorBase):
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor: gradients end here, in `.grad`."""
         if self._view is not None:
-            seams.look(self)
+            seams.look_at_history(self)
         return self._node is None
 
     @property
     def grad_fn(self) -> Node | None:
         """The node of the operation that made this tensor, None for a leaf."""
         if self._view is not None:
-            seams.look(self)
+            seams.look_at_history(self)
         node = self._node
         return None if node is None else node.as_torch_shows_it()
 
@@ -327,6 +327,8 @@ class Tensor(TensorBase):
                 "can't retain_grad on Tensor that has requires_grad=False. "
                 "Make it part of a graph first: ask for gradients of a leaf it is computed from."
             )
+        if self._view is not None:
+            seams.look_at_history(self)
         if self._node is not None and not self.retains_grad:
             self._node.ensure_hooks().retained[self._output_nr] = weakref.ref(self)
 
@@ -337,6 +339,8 @@ class Tensor(TensorBase):
 
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._view is not None:
+            seams.look_at_history(self)
         if self._node is None:
             return add_hook(leaf_hooks(self).tensor_hooks.setdefault(0, HookDict()), hook)
         return add_hook(self._node.ensure_hooks().tensor_hooks.setdefault(self._output_nr, HookDict()), hook)
@@ -347,6 +351,8 @@ class Tensor(TensorBase):
 
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._view is not None:
+            seams.look_at_history(self)
         if self._node is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         return add_hook(leaf_hooks(self).accumulated, hook)

@@ -27,6 +27,7 @@ from .plan import Call, Plan
 from .recording import kept
 from .saved import SECOND_TIME, RawSaved, SavedTensor, describe_write, packed_output
 from .tape import wrap
+from .views import look_at_history
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
@@ -444,6 +445,9 @@ def run_function(
     ctx.needs_input_grad = needs
     ctx.is_tensor_input = tuple(isinstance(value, Tensor) for value in args)
     if mode.grad:
+        for needed, value in zip(needs, args, strict=True):
+            if needed and value._view is not None:
+                look_at_history(value)
         for position, value in enumerate(args):
             if isinstance(value, (list, tuple, dict)):
                 _warn_of_tensors_in(value, cls, args, position)

@@ -26,7 +26,7 @@ from .fit import dense
 from .graph import AccumulateGrad, GradientEdge
 from .mode import RECORD, current_mode, transform_depth
 from .tape import wrap
-from .views import look
+from .views import look_at_history
 
 transforms_run = transform_depth.get
 _ONE = float32(1)  # the weight of nearly every loss
@@ -35,7 +35,7 @@ _ONE = float32(1)  # the weight of nearly every loss
 def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
     """`Tensor.backward`: the common case, one root and plain arguments, without detours."""
     if root._view is not None:
-        look(root)
+        look_at_history(root)
     if create_graph or inputs is not None or not root._requires_grad:
         backward(root, gradient, retain_graph, create_graph, inputs=inputs)
         return
@@ -248,9 +248,9 @@ def root_of(output: Any, position: int, weight: Any) -> tuple[Any, ...]:
             "gradients: from leaves that do not have requires_grad=True, under no_grad(), after detach(), or by an "
             f"operation with integer or boolean results.{_described(output)}"
         )
-    if output._node is None:
-        return anchor_of(output), 0
-    return output._node, output._output_nr
+    if output._view is not None:
+        look_at_history(output)
+    return (anchor_of(output), 0) if output._node is None else (output._node, output._output_nr)
 
 
 def _implicit_one(output: Any, shape: tuple, dtype: Any) -> Any:
@@ -390,6 +390,8 @@ def _edge_of(target: Any) -> tuple:
             "One of the differentiated Tensors does not require grad. Call requires_grad_() on it before the forward "
             f"pass.{_described(target)}"
         )
+    if target._view is not None:
+        look_at_history(target)
     return (anchor_of(target), 0) if target._node is None else (target._node, target._output_nr)
 
 

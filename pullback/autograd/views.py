@@ -120,13 +120,10 @@ def refresh(tensor: Tensor) -> None:
             "A view was created in inference mode and its base or another view of its base has been modified inplace "
             f"in normal mode. {AMBIGUOUS}inside the inference_mode block or both outside."
         )
-    if view.origin in FINAL and (base._requires_grad or tensor._node is not None):
+    if is_broken(tensor):
         if not current_mode().grad:
             return
-        raise RuntimeError(
-            f"{made_by(tensor)} and its base or another view of its base has been modified inplace. "
-            f"{FINAL[view.origin]}"
-        )
+        raise _broken(tensor)
     if base._requires_grad:
         if tensor._array.dtype.kind in "fcV":
             replay_on(base, tensor)
@@ -141,6 +138,30 @@ def _begin_to_follow(tensor: Tensor, view: View) -> None:
     view.waits = False
     if not tensor._requires_grad and view.origin not in ("custom", "inference") and tensor._array.dtype.kind in "fcV":
         replay_on(base_of(view), tensor)
+
+
+def is_broken(tensor: Tensor) -> bool:
+    """Whether a view has lost its history: its base was written, and its way from there cannot be replayed."""
+    view = tensor._view
+    return (
+        view.origin in FINAL
+        and view.version != tensor._storage.version
+        and (tensor._node is not None or base_of(view)._requires_grad)
+    )
+
+
+def _broken(tensor: Tensor) -> RuntimeError:
+    return RuntimeError(
+        f"{made_by(tensor)} and its base or another view of its base has been modified inplace. "
+        f"{FINAL[tensor._view.origin]}"
+    )
+
+
+def look_at_history(tensor: Tensor) -> None:
+    """`look` for what needs the history itself: it is an error if there is none any more, even in no_grad mode."""
+    if is_broken(tensor):
+        raise _broken(tensor)
+    look(tensor)
 
 
 def look(tensor: Tensor) -> None:

@@ -263,14 +263,14 @@ def _pair(
     """Contract two terms to the labels `out` (those of them that exist)."""
     a, left = _squeezed(*first)
     b, right = _squeezed(*second)
+    a, left = _reduced(a, left, {*right, *out})
+    b, right = _reduced(b, right, {*left, *out})
     mixed = a._array.dtype != b._array.dtype and a._array.size and b._array.size
     if mixed and not autocast.is_active() and not set(left).intersection(right) <= set(out):
         raise RuntimeError(
             f"expected scalar type {a.dtype.type_name} but found {b.dtype.type_name}. einsum() sums products of one "
             "dtype only; products that are not summed (an outer product) may mix them."
         )
-    a, left = _reduced(a, left, {*right, *out})
-    b, right = _reduced(b, right, {*left, *out})
     if a._array.dtype != b._array.dtype:  # both stand for tensors with all dims, so that neither is weak
         kind = promote_types(a.dtype, b.dtype)
         a, b = (a.to(kind), b.to(kind)) if sizes else promote(a, b)

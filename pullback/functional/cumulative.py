@@ -11,6 +11,7 @@ from ..autograd.tape import apply, apply_unary, wrap
 from ..dtypes import bool_
 from ..dtypes import dtype as dtype_type
 from ..ops import cumulative as ops
+from ..ops.pointwise import divide_by_number, multiply_by_number
 from ..ops.sorting import cummax as cummax_op
 from ..ops.sorting import cummin as cummin_op
 from ..tensor import Tensor
@@ -117,7 +118,19 @@ def _trapezoids(y: Tensor, x: Any, dx: Any, axis: int, function: str) -> Tensor:
         return (first + second) * _widths(as_tensor(x), y, axis, function) / 2.0
     if isinstance(dx, (bool, complex)):
         raise RuntimeError(f"{function}: Currently, we only support dx as a real number.")
-    return (first + second) * ((1.0 if dx is None else dx) / 2.0)
+    return _times(first + second, (1.0 if dx is None else dx) / 2.0)
+
+
+def _times(x: Tensor, factor: Any) -> Tensor:
+    if isinstance(factor, (int, float)) and x._array.dtype.kind in "fcV":
+        return apply(multiply_by_number, (x,), {"number": float(factor)})
+    return x * factor
+
+
+def _divided(x: Tensor, divisor: Any) -> Tensor:
+    if isinstance(divisor, (int, float)) and x._array.dtype.kind in "fcV":
+        return apply(divide_by_number, (x,), {"number": float(divisor)})
+    return x / divisor
 
 
 @public("trapz", method=False)
@@ -209,7 +222,7 @@ def _gradient_along(x: Tensor, spacing: Any, dim: int, edge_order: int) -> Tenso
 
     before, after = steps(0, length - 2), steps(1, length - 2)
     if isinstance(spacing, NUMBERS):
-        middle = (part(2, length - 2) - part(0, length - 2)) / (2 * spacing)
+        middle = _divided(part(2, length - 2) - part(0, length - 2), 2 * spacing)
     else:
         a, c = -after / (before * (before + after)), before / (after * (before + after))
         middle = (
@@ -219,7 +232,8 @@ def _gradient_along(x: Tensor, spacing: Any, dim: int, edge_order: int) -> Tenso
         )
     first, last = steps(0, 1), steps(length - 2, 1)
     if edge_order == 1:
-        start, end = (part(1, 1) - part(0, 1)) / first, (part(length - 1, 1) - part(length - 2, 1)) / last
+        start = _divided(part(1, 1) - part(0, 1), first)
+        end = _divided(part(length - 1, 1) - part(length - 2, 1), last)
     else:
         second, previous = steps(1, 1), steps(length - 3, 1)
         start = _one_sided(part(0, 1), part(1, 1), part(2, 1), first, second)
@@ -229,7 +243,9 @@ def _gradient_along(x: Tensor, spacing: Any, dim: int, edge_order: int) -> Tenso
 
 def _one_sided(f0: Tensor, f1: Tensor, f2: Tensor, h1: Any, h2: Any) -> Tensor:
     """The derivative at the first of three points h1 and h2 apart."""
-    return -(2 * h1 + h2) / (h1 * (h1 + h2)) * f0 + (h1 + h2) / (h1 * h2) * f1 - h1 / (h2 * (h1 + h2)) * f2
+    factors = -(2 * h1 + h2) / (h1 * (h1 + h2)), (h1 + h2) / (h1 * h2), h1 / (h2 * (h1 + h2))
+    a, b, c = map(_times, (f0, f1, f2), factors)
+    return a + b - c
 
 
 @public(method=False)

@@ -26,7 +26,7 @@ from .indexing import check_fits, put_in_place
 from .operands import NUMBERS, common_shape, number_tensor, wrap_dim
 from .refusals import naming_arguments
 from .registry import FUNCTIONS, METHODS, public
-from .selection import check_elementwise, check_index, in_bounds
+from .selection import check_elementwise, check_index, in_bounds, slices_in_bounds
 
 
 def _same_dtype(input: Tensor, src: Tensor, function: str) -> None:
@@ -225,10 +225,7 @@ def _check_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor) -> 
             "same scalar type"
         )
     axis = _slices(input, dim, index, source, "index_add")
-    vector = input._array.ndim < 2
-    in_bounds(
-        index, input._array.size if vector else input._array.shape[axis], axis, IndexError if vector else RuntimeError
-    )
+    slices_in_bounds(index, input._array.shape, axis, IndexError if input._array.ndim < 2 else RuntimeError)
     return axis
 
 
@@ -242,7 +239,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
             f"and (source) {source.dtype.type_name}"
         )
     axis = _slices(input, dim, index, source, "index_copy")
-    in_bounds(index, input._array.shape[axis] if input._array.ndim else 1, axis, IndexError)
+    slices_in_bounds(index, input._array.shape, axis, IndexError)
     return apply(ops.index_copy, (input, index, source), {"axis": axis})
 
 
@@ -264,7 +261,7 @@ def _index_fill_plan(input: Tensor, dim: int, index: Tensor, value: Any) -> tupl
     if index._array.dtype.name != "int64":
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     axis = _slices(input, dim, index, None, "index_fill_")
-    in_bounds(index, input._array.shape[axis] if input._array.ndim else 1, axis, IndexError, negative=True)
+    slices_in_bounds(index, input._array.shape, axis, IndexError, negative=True)
     if isinstance(value, Tensor):
         if value._array.ndim:
             raise RuntimeError(

@@ -52,6 +52,14 @@ def in_bounds(
         raise error(f"{words}index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
+def slices_in_bounds(
+    index: Tensor, shape: tuple[int, ...], axis: int, error: type[Any] = RuntimeError, negative: bool = False
+) -> None:
+    """Every index must be the place of a slice along an axis. Slices without elements may be anywhere: nobody looks."""
+    if 0 not in shape or 0 not in shape[:axis] + shape[axis + 1 :]:
+        in_bounds(index, shape[axis] if shape else 1, axis, error, negative)
+
+
 def check_elementwise(input: Tensor, index: Tensor, dim: int, function: str) -> int:
     """The checks of gather and scatter: dims match, and the index is no larger than the tensor except along `dim`."""
     shape, wanted = input._array.shape, index._array.shape

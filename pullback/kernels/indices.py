@@ -69,6 +69,8 @@ def add_at_index(out: Any, index: tuple[Any, ...], values: Any, fresh: bool = Fa
 
 def add_slices(out: Any, places: np.ndarray, values: Any, axis: int = 0, fresh: bool = False) -> None:
     """Add slices at places along an axis, repeats added up. `fresh`: out is all zeros."""
+    if not out.size:
+        return
     if out.ndim == 1:
         np.add.at(out, places, values.reshape(-1).astype(out.dtype, copy=False))
         return

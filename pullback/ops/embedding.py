@@ -31,8 +31,14 @@ def _inside(indices: Any, rows: int) -> bool:
     return bool(indices.min() >= 0 and indices.max() < rows)
 
 
-def _check_inside(indices: Any, rows: int) -> None:
+def _check_inside(indices: Any, shape: tuple[int, ...]) -> None:
+    rows = shape[0]
     if indices.size and not _inside(indices, rows):
+        if 0 in shape:
+            raise RuntimeError(
+                "index_select(): self indexing axis dim should be positive, and the INDICES element is out of DATA bounds: "
+                f"the table has the shape {list(shape)}."
+            )
         raise IndexError(
             f"index out of range in self: indices go from {indices.min()} to {indices.max()}, and the table has "
             f"{rows} rows"
@@ -41,13 +47,13 @@ def _check_inside(indices: Any, rows: int) -> None:
 
 def _lookup(weight: Any, indices: Any, padding: int | None, by_frequency: bool) -> Any:
     indices = brought(indices, weight)
-    _check_inside(indices, weight.shape[0])
+    _check_inside(indices, weight.shape)
     return weight[indices]
 
 
 def _fast_lookup(weight: Any, indices: Any, padding: int | None, by_frequency: bool) -> Any:
     indices = np.asarray(indices)
-    _check_inside(indices, weight.shape[0])
+    _check_inside(indices, weight.shape)
     return weight.take(indices, 0) if indices.size else weight[indices]
 
 

@@ -204,7 +204,7 @@ pinv: Op = op(
 
 def _det(x: Any) -> Any:
     with np.errstate(all="ignore"):
-        return np.linalg.det(x)
+        return in_order(np.linalg.det(x))
 
 
 det: Op = op(
@@ -284,7 +284,7 @@ cofactor_change: Op = op(
 def _slogdet(x: Any) -> tuple:
     with np.errstate(all="ignore"):
         sign, logarithm = np.linalg.slogdet(x)
-    return sign, logarithm
+    return in_order(sign), in_order(logarithm)
 
 
 def _slogdet_pullback(g: Any, x: Any, out: Any) -> list:

@@ -167,6 +167,28 @@ divide_by: Op = op(
     b=None,
     aten="div.Tensor",
 )
+
+
+def _with_number(operation: Any) -> Any:
+    in_single = _in_single(operation)
+    return lambda x, number: in_single(x, number) if x.dtype.itemsize == 2 else operation(x, number)
+
+
+# Factors that are numbers for torch too, not tensors without dims: nothing is saved that a first pass would free.
+multiply_by_number: Op = linear(
+    "MulBackward1",
+    _with_number(operator.mul),
+    x=lambda g, number: multiply_by_number(g, number=number),
+    batch=SAME,
+    aten="mul.Scalar",
+)
+divide_by_number: Op = linear(
+    "DivBackward1",
+    _with_number(operator.truediv),
+    x=lambda g, number: divide_by_number(g, number=number),
+    batch=SAME,
+    aten="div.Scalar",
+)
 negative: Op = linear("NegBackward0", operator.neg, x=lambda g: -g, batch=ELEMENTWISE, large="by blocks")
 reciprocal: Op = elementwise("ReciprocalBackward0", lambda x: 1 / x, x=lambda out: -out * out)
 identity: Op = linear(

@@ -217,8 +217,10 @@ def _spanned(index: Any, shape: tuple[int, ...], axis: int) -> Any:
     return np.broadcast_to(np.reshape(index, (-1,) + (1,) * (len(shape) - axis - 1)), shape)
 
 
-def _slices(index: Any, axis: int) -> tuple:
-    return (*(slice(None),) * axis, index)
+def _write_slices(out: Any, index: Any, values: Any, axis: int) -> None:
+    """Write to the slices at `index`. Where there are no elements, the places need not be there."""
+    if 0 not in out.shape:
+        out[(*(slice(None),) * axis, brought(index, out).reshape(-1))] = values
 
 
 def _sources(source: Any, index: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, Any]:
@@ -317,7 +319,7 @@ index_add: Op = linear(
 def _index_copy(x: Any, index: Any, source: Any, axis: int) -> Any:
     out = copy(x, "C")
     if out.ndim:
-        out[_slices(brought(index, x).reshape(-1), axis)] = source
+        _write_slices(out, index, source, axis)
     elif index.size:
         out[...] = source.reshape(-1)[-1]
     return out
@@ -326,7 +328,7 @@ def _index_copy(x: Any, index: Any, source: Any, axis: int) -> Any:
 def _index_clear(x: Any, index: Any, axis: int) -> Any:
     out = copy(x, "C")
     if out.ndim:
-        out[_slices(brought(index, x).reshape(-1), axis)] = 0
+        _write_slices(out, index, 0, axis)
     elif index.size:
         out[...] = 0
     return out
@@ -359,7 +361,7 @@ def _index_fill(x: Any, index: Any, value: Any, axis: int) -> Any:
 def write_index_fill(out: Any, index: Any, value: Any, axis: int) -> None:
     """`index_fill` on memory as it is."""
     if out.ndim:
-        out[_slices(brought(index, out).reshape(-1), axis)] = value
+        _write_slices(out, index, value, axis)
     elif index.size:
         out[...] = value
 

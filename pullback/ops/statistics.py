@@ -25,6 +25,9 @@ from .striding import in_order
 
 # --- variance ---
 
+_ROUNDING = {2: 1e-12, 4: 1e-12, 8: 1e-30}
+"""By the bytes of a number: the square of what its rounding may be, with room for that of sums."""
+
 
 def _variance(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     if x.dtype.kind == "c":
@@ -32,8 +35,14 @@ def _variance(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     count = count_of(x.shape, axis)
     values = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     total = sum_axes.forward(values, axis, len(axis) < x.ndim)
-    deviation = values - total / number_for(max(count, 1), total)
+    mean = total / number_for(max(count, 1), total)
+    deviation = values - mean
     total = in_order(sum_of_squares(deviation, axis, keepdims))
+    means = mean.ravel()
+    if count and total.size and not np.min(total) > count * _ROUNDING[x.itemsize] * means.dot(means):
+        # Some numbers may all be equal: their deviations are none, and not what rounding makes of their mean.
+        deviation -= mean_axes.forward(deviation, axis, len(axis) < x.ndim)
+        total = in_order(sum_of_squares(deviation, axis, keepdims))
     divisor = max(count - correction, 0)
     if divisor:
         out = total / number_for(divisor, total)
@@ -44,9 +53,11 @@ def _variance(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
 def _variance_pullback(g: Any, x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     count = count_of(x.shape, axis)
     divisor = count - correction
-    scale = 2 / divisor if divisor else math.nan
-    deviation = x - sum_axes(x, axis=axis, keepdims=True) / max(count, 1)
-    return unkeep(g, axis, keepdims) * scale * deviation
+    mean = sum_axes(x, axis=axis, keepdims=True) / max(count, 1)
+    if divisor <= 0 and len(axis) == len(x.shape):  # the same for whatever else x might be
+        return unkeep(g, axis, keepdims) * np.where(x == mean, math.nan, math.inf)
+    scale = 2 / divisor if divisor else math.inf
+    return unkeep(g, axis, keepdims) * scale * (x - mean)
 
 
 def _deviation_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any, correction: float) -> Any:

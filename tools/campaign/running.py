@@ -172,7 +172,9 @@ class Pair:
             except RuntimeError:  # an in-place write has broken a view, and torch says so when it is looked at
                 continue
             if str(one) != str(getattr(ours, fact)):
-                raise Different(fact, f"{what}.{fact}: torch {one}, pullback {getattr(ours, fact)}", 1.0)
+                raise Different(
+                    fact, f"{what}.{fact} of {theirs.dtype}: torch {one}, pullback {getattr(ours, fact)}", 1.0
+                )
         if theirs.layout is not torch.strided:
             return
         if not gradient:

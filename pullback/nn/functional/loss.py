@@ -200,6 +200,8 @@ def binary_cross_entropy_with_logits(
             "Targets are floating-point numbers: target.float()."
         )
     kind = target.dtype
+    if any(each is not None and each._array.dtype.kind == "c" for each in (input, target, weight, pos_weight)):
+        return reduced(_complex_losses(input, target, weight, pos_weight), name)
     if target._array.dtype != input._array.dtype:
         input, target = promote(input, target)
     if weight is not None:
@@ -210,6 +212,20 @@ def binary_cross_entropy_with_logits(
         return apply(ops.bce_with_logits, (input, target, weight, pos_weight), {"reduction": name})
     losses = apply(ops.bce_with_logits, (input, target, weight, pos_weight), {"reduction": "none"})
     return reduced(losses.to(kind), name)  # torch computes where the target was
+
+
+def _complex_losses(input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None) -> Tensor:
+    """Losses of real numbers with complex targets, the one kind of complex numbers that torch takes here."""
+    if input._array.dtype.kind == "c":
+        kind = input.dtype.type_name
+        raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{kind}'. Give real numbers: input.real.")
+    if target._array.dtype.kind != "c" or pos_weight is not None:
+        raise RuntimeError(
+            "result type ComplexDouble can't be cast to the desired output type Double: with weights that are complex, or "
+            "with complex targets and pos_weight, there are no losses."
+        )
+    losses = (1 - target) * input - logsigmoid(input)
+    return (losses if weight is None else losses * weight).to(target.dtype)
 
 
 def _fitting(weight: Tensor, input: Tensor, shape: tuple) -> Tensor:
@@ -278,7 +294,9 @@ def gaussian_nll_loss(
     wanted, given = tuple(input.shape), tuple(var.shape)
     if given == wanted[:-1] != wanted:
         var = var.unsqueeze(-1)
-    elif len(given) != len(wanted) or [g for g, w in zip(given, wanted, strict=True) if g != w] not in ([], [1]):
+    elif given != wanted and (
+        len(given) != len(wanted) or sum(g for g, w in zip(given, wanted, strict=True) if g != w) != 1
+    ):
         raise ValueError(
             f"var is of incorrect size: {list(given)} for an input of {list(wanted)}. It has a variance for each element, or "
             "one for all along one dim: var.expand_as(input)."

@@ -1,0 +1,118 @@
+"""Programs in which campaigns of random programs found a difference: both libraries now do the same, line by line."""
+
+import pytest
+
+pytest.importorskip("torch")
+
+from tools.campaign.running import replay  # noqa: E402
+
+BROKEN = ["v1 = leaf(1, (4,), requires_grad=True)", "v2 = v1.sin()", "v3 = v2.chunk(2)[0]", "v3.detach().mul_(1.5)"]
+"""A view of several whose base was written: its history cannot be told any more."""
+
+PROGRAMS = {
+    **{
+        f"history of a broken view: {line}": [*BROKEN, line]
+        for line in [
+            "v3.register_hook(lambda g: g)",
+            "v3.retain_grad()",
+            "v3.register_post_accumulate_grad_hook(lambda g: None)",
+            "v3.is_leaf",
+            "v3.grad_fn",
+            "v3.requires_grad, v3.detach(), v3.tolist(), v3.grad, v3.retains_grad",
+            "v3.backward(T.ones(2).double())",
+            "g1 = T.autograd.grad(v2.sum(), v3, allow_unused=True)",
+            "Sine.apply(v3)",
+            "with T.no_grad(): Sine.apply(v3)",
+            "with T.no_grad(): v3.is_leaf",
+            "b1 = str(v3) == \"tensor([ 1.4978, -0.8615], dtype=torch.float64, grad_fn=<Invalid>)\"; assert b1",
+        ]
+    },
+    **{
+        f"slices without elements: {call}, {shape}": [
+            f"v1 = leaf(1, {shape}, requires_grad=True)", f"v2 = v1.{call}", "v2.sum().backward()",
+        ]
+        for call in ["index_fill(0, T.tensor([7]), 0.2)", "index_fill(0, T.tensor([-7]), T.tensor(0.2).double())"]
+        for shape in [(3, 0), (0, 0), (0, 2, 0)]
+    },
+    **{
+        f"slices without elements: {name}, {shape}": [
+            f"v1 = leaf(1, {shape}, requires_grad=True)", "v2 = leaf(1, (2, *v1.shape[1:]))",
+            f"v3 = v1.{name}(0, T.tensor([7, 0]), v2)", "v3.sum().backward()",
+        ]
+        for name in ["index_add", "index_copy"]
+        for shape in [(3, 0), (0, 0), (2, 2, 0)]
+    },
+    "slices that are not there": ["v1 = leaf(1, (3, 2))", "v1.index_fill(0, T.tensor([7]), 0.2)"],
+    "rows that are not there": ["v1 = leaf(1, (0, 2))", "T.nn.functional.embedding(T.tensor([1]), v1)"],
+    **{
+        f"a second pass: {call}": [
+            "v1 = leaf(1, (2, 5), requires_grad=True)", f"v2 = {call}", "v2.sum().backward()", "v2.sum().backward()",
+        ]
+        for call in [
+            "T.trapezoid(v1)", "T.trapezoid(v1, dx=0.3)", "T.trapezoid(v1, leaf(2, (5,)))", "T.cumulative_trapezoid(v1, dx=2)",
+            "T.gradient(v1, dim=1)[0]", "T.gradient(v1, spacing=0.3, dim=1, edge_order=2)[0]",
+            "T.gradient(v1, spacing=(leaf(2, (5,)),), dim=1)[0]",
+        ]
+    },
+    **{
+        f"trapezoids of {dtype}": [
+            f"v1 = leaf(1, (2, 5), dtype={dtype!r})", "v2 = T.trapezoid(v1, dx=0.3)", "v3 = T.gradient(v1, spacing=3)",
+        ]
+        for dtype in ["float16", "bfloat16", "int64", "complex64"]
+    },
+    **{
+        f"deviations of equal numbers: {call}": [
+            "v1 = (leaf(1, (3, 2))*0 + 0.1).requires_grad_()", f"v2 = {call}", "v2.sum().backward()",
+        ]
+        for call in ["v1.std(0)", "v1.var(0)", "T.std_mean(v1, 0)[0]", "(v1*9).std(0)", "(v1*1e9).std(0)"]
+    },
+    **{
+        f"deviations without freedom: {call}": [
+            "v1 = leaf(1, (), requires_grad=True)", "v2 = leaf(2, (3,), requires_grad=True)", f"v3 = {call}",
+            "g1 = T.autograd.grad(v3, [v1, v2], create_graph=True, allow_unused=True)",
+        ]
+        for call in ["v1.var()", "v1.var(-1)", "v1.var(correction=3)", "v2.var(correction=3)", "v2.var(correction=4)"]
+    },
+    "second derivatives of deviations": [
+        "x1 = leaf(1, ())", "y1 = T.func.hessian(lambda a: a.var(-1))(x1)", "x2 = leaf(1, (2,))",
+        "y2 = T.vmap(T.func.hessian(lambda a: a.var(-1)))(x2)",
+    ],
+    **{
+        f"sums before products: {call}": [
+            "v1 = T.tensor([[True, True], [True, False]])", "v2 = leaf(1, (2, 2), dtype='int64')", "v3 = v2.to(T.int32)",
+            f"v4 = T.einsum({call})",
+        ]
+        for call in [
+            "'ij,kj->k', v1, v2", "'ij,kj->k', v3, v2", "'kj,ij->k', v2, v3", "'ij,i->', v1, v2[0]", "'ij,i->', v3, v3[0]",
+            "'ij,kj->k', v1, v1", "'ij,kl->', v1, v2",
+        ]
+    },
+    **{
+        f"complex targets: {call}": [
+            "v1 = leaf(1, (5,))", "v2 = leaf(1, (5,), dtype='complex64')",
+            f"v3 = T.nn.functional.binary_cross_entropy_with_logits({call})",
+        ]
+        for call in [
+            "v1, v2", "v1, v2, reduction='none'", "v1, v2, pos_weight=v1", "v1, v2, weight=v1", "v1, v1, v2", "v2, v2", "v2, v1",
+            "v1, v1, pos_weight=v2",
+        ]
+    },
+    **{
+        f"sizes of variances: {shape}": [
+            "v1 = leaf(1, (2, 2))", f"v2 = leaf(1, {shape}).abs()", "v3 = T.nn.functional.gaussian_nll_loss(v1, v1, v2)",
+        ]
+        for shape in [(0, 1), (1, 2), (2,), (1, 1), (2, 0), (2, 3), ()]
+    },
+    **{
+        f"determinants of {layout}": [
+            f"v1 = leaf(1, (2, 3, 2, 2), layout={layout!r})", "v2 = T.linalg.det(v1)", "v3 = T.linalg.slogdet(v1)[1]",
+        ]
+        for layout in ["columns", "swapped"]
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_both_do_the_same(name):
+    difference = replay(PROGRAMS[name])
+    assert difference is None, difference

@@ -340,7 +340,8 @@ class Sweep:
                 stack.append(target)
 
         for target, _ in self.roots:
-            visit(target)
+            if target.is_node or self.reach is None or target in self.reach:
+                visit(target)
         while stack:
             node = stack.pop()
             for target in node.edges if node.general else node.plan.leads(node):

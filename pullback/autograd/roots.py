@@ -22,7 +22,7 @@ from . import passes
 from .accumulate import DONE
 from .cotangents import metadata_of
 from .engine import Hooks
-from .fit import dense
+from .fit import dense, fit_array
 from .graph import AccumulateGrad, GradientEdge
 from .mode import RECORD, current_mode, transform_depth
 from .tape import wrap
@@ -53,6 +53,10 @@ def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create
         cotangent = (
             _implicit_one(root, shape, dtype) if weight is None else _weight_array(weight, shape, dtype, 0, root)._array
         )
+    if (
+        shape and root._node is not None and target.outputs is None and shape != target.shape
+    ):  # its `.data` was replaced
+        cotangent = fit_array(cotangent, target.shape, dtype)
     if (
         root._output_nr or not target.order or target.shape is None or Hooks.in_use or current_mode() is not RECORD
         or transforms_run()

@@ -108,14 +108,20 @@ def _any_requires_grad(tensor: Tensor, others: tuple) -> bool:
     return False
 
 
-def check_no_overlap(array: Any) -> None:
-    """Complain about a write to memory in which several elements share a place."""
+def _place(array: np.ndarray) -> tuple:
+    return array.ctypes.data, array.shape, array.strides, array.dtype
+
+
+def check_no_overlap(array: Any, source: Any = None) -> None:
+    """Complain about a write to memory in which several elements share a place, unless `source` is that very memory."""
     if 0 not in array.strides or array.size == 0:
         return
     if array.flags.c_contiguous:
         return
     for size, stride in zip(array.shape, array.strides, strict=True):
         if stride == 0 and size > 1:
+            if type(source) is np.ndarray and _place(source) == _place(array):
+                return
             raise RuntimeError(
                 "unsupported operation: more than one element of the written-to tensor refers to a single memory "
                 "location. Please clone() the tensor before performing the operation."
@@ -257,7 +263,7 @@ def write_in_place(
     recording = mode.grad and _any_requires_grad(tensor, others)
     check_writable(tensor, mode, recording)
     if not overlap:
-        check_no_overlap(array)
+        check_no_overlap(array, others[0]._array if others and isinstance(others[0], Tensor) else None)
     storage = storage_of(tensor)
     mask = 0
     if recording:
@@ -329,6 +335,9 @@ def rebase(tensor: Tensor, result: Tensor) -> None:
     """Make the history of `result` that of `tensor`, and of the base it is a view of."""
     node, output_nr, view = result._node, result._output_nr, tensor._view
     if view is None:
+        # Of a wider result the tensor keeps what it can.
+        if node.outputs is None and node.dtype != tensor._array.dtype:
+            node.dtype = tensor._array.dtype
         adopt_history(tensor, node, output_nr)
         return
     base = base_of(view)

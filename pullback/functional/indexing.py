@@ -113,7 +113,11 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     advanced: Any = parse_arrays(index, array)
     if advanced is not None:
         basic: Any = ()
-        check_arrays(advanced, array.shape)
+        try:
+            check_arrays(advanced, array.shape)
+        except IndexError:
+            writes.check_early(x, value)  # torch complains about writes to leaves first
+            raise
     else:
         basic, advanced = parse_basic(index if type(index) is tuple else (index,), array.shape), ()
     if basic is None:
@@ -125,6 +129,10 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             return write_by_batch(x, index, value, error)
         except IndexError:
             if not claimed((index,), {}):
+                if any(
+                    isinstance(part, (Tensor, list, ndarray)) for part in (index if type(index) is tuple else (index,))
+                ):
+                    writes.check_early(x, value)
                 raise
             x[index] = value
             return
@@ -209,11 +217,11 @@ def _write(x: Tensor, basic: tuple, advanced: tuple, value: Tensor) -> None:
             check_fits(array.shape, region.shape, advanced)
             raise
         return
-    if value is not x:
-        writes.check_no_overlap(region)
     if array.ndim > region.ndim or array.shape != region.shape and array.ndim:
         array = drop_ones(wrap(array))._array
         _check_broadcast(array.shape, region.shape)
+    if value is not x:
+        writes.check_no_overlap(region, np.broadcast_to(array, region.shape))
     writes.bump(storage)
     if array.dtype is region.dtype:
         region[...] = array

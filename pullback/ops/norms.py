@@ -66,7 +66,15 @@ def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...],
     return x * np.where(size == 0, 0, safe ** (order - 2)) * scale
 
 
-vector_norm: Op = op("LinalgVectorNormBackward0", _vector_norm, x=norm_pullback, batch=along("axis"), title="norm")
+def _vector_norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...], keepdims: Any) -> Any:
+    if order == 0:
+        return None  # a number of elements: torch has no gradient for it, not even zeros
+    return norm_pullback(g, x, out, order, axis, keepdims)
+
+
+vector_norm: Op = op(
+    "LinalgVectorNormBackward0", _vector_norm, x=_vector_norm_pullback, batch=along("axis"), title="norm"
+)
 
 
 def _difference_norm_pullback(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:

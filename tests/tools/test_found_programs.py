@@ -109,6 +109,52 @@ PROGRAMS = {
         ]
         for layout in ["columns", "swapped"]
     },
+    **{
+        f"a wider result written in place: {write}": [
+            "v1 = leaf(1, (4,), requires_grad=True)", f"v2 = leaf(2, (4,), dtype={dtype!r})", write, "v3 = v2*2",
+            "d1 = []", "v2.register_hook(lambda g: d1.append(str(g.dtype)))",
+            "g1 = T.autograd.grad(v3, [v1, v2], T.ones_like(v3), retain_graph=True)",
+            "g2 = T.autograd.grad(v3, [v1, v2], T.ones_like(v3), create_graph=True)",
+            "g3 = T.autograd.grad(v3, [v1, v2], T.ones(3, 4, dtype=v3.dtype), is_grads_batched=True)",
+            f"assert d1 == 3*['torch.{dtype}'], d1",
+        ]
+        for dtype in ["float32", "complex64", "float16"]
+        for write in ["v2 += v1", "v2.mul_(v1)", "v2.sub_(v1)"]
+    },
+    **{
+        f"a write to a leaf is refused first: {write}": ["v1 = leaf(1, (0, 2), requires_grad=True)", write]
+        for write in ["v1[[0]] = v1", "v1[T.tensor([7])] = 1.", "v1[[7]] = 0.", "v1[7] = 0."]
+    },
+    "a write of what is there": [
+        "v1 = leaf(1, (1,))", "v2 = v1.unsqueeze(0).expand(3, 1)", "v2[..., 0] = v1", "v2[..., 0] = v1+1", "v2.copy_(v1)",
+    ],
+    **{
+        f"a root that nothing was asked of: {call}": [
+            "v1 = leaf(1, (3, 2), requires_grad=True)", "v1.register_hook(lambda g: g*2)", "v2 = v1.tile((2,))", f"g1 = {call}",
+        ]
+        for call in [
+            "T.autograd.grad(v1, [v2], leaf(2, (3, 2)), allow_unused=True)",
+            "T.autograd.grad(v1, [v2], leaf(2, (4, 3, 2)), is_grads_batched=True, allow_unused=True)",
+            "T.autograd.grad([v1, v2], [v1], [leaf(2, (3, 2)), leaf(3, (3, 4))])",
+        ]
+    },
+    **{
+        f"a count has no gradient: {call}": [
+            "v1 = leaf(1, (2, 3), requires_grad=True)", f"v2 = {call}", "g1 = T.autograd.grad(v2.sum(), v1, allow_unused=True)",
+            "(v2.sum()*2 + v1.sum()).backward()",
+        ]
+        for call in [
+            "T.norm(v1, 0)", "T.linalg.vector_norm(v1, 0, dim=1)", "T.linalg.norm(v1, 0, dim=0)",
+            "T.nn.functional.pairwise_distance(v1, v1*2, 0)", "T.cdist(v1, v1*2, 0)",
+        ]
+    },
+    **{
+        f"a root of other data: {data}": [
+            "v1 = leaf(1, (3,), requires_grad=True)", "v2 = v1.sum()", f"v2.data = T.ones({data}).double()",
+            f"v2.backward(T.ones({data}).double())",
+        ]
+        for data in ["1", "3", "2, 2"]
+    },
 }  # fmt: skip
 
 

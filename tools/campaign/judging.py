@@ -37,7 +37,12 @@ class Known:
 
     def covers(self, lines: list[str], difference: Difference) -> bool:
         """Whether this is such a difference; values, and what is seen at the end, may come of any line."""
-        whole = difference.line == "at the end" or "value" in difference.kind or difference.kind in PERVASIVE
+        whole = (
+            difference.line == "at the end"
+            or "value" in difference.kind
+            or difference.kind in PERVASIVE
+            or re.search(r"backward\(|autograd\.grad\(", difference.line) is not None
+        )
         about = "\n".join(lines) if whole else difference.line
         return difference.kind in self.kinds.split(", ") and bool(
             re.search(self.pattern, f"{about} | {difference.text}")
@@ -87,6 +92,26 @@ KNOWN = [
         "version",
         r"conj\(|\.mH|\.H\b|imag|fft",
         "torch's conjugates are views, pullback's are copies (docs/differences.md)",
+    ),
+    Known(
+        "gradient finiteness, finiteness",
+        r"torch's alone are not finite: (g\d|\w+\.grad|y\d)",
+        "derivatives at the edge of a function, where torch's alone are NaN or infinite",
+    ),
+    Known(
+        "gradient value, value",
+        r"(norm|cross_entropy|nll_loss|std|var)\w*\((.|\n)*(\.data\.mul_|detach\(\)\.numpy\(\)\[)(.|\n)*create_graph(.|\n)* g\d",
+        "writes that nobody counts: a recorded pass computes anew what the forward pass had kept (docs/differences.md)",
+    ),
+    Known(
+        "requires_grad",
+        r"requires_grad_\(False\)",
+        "a view of what no longer asks for gradients: torch's has a history that leads nowhere",
+    ),
+    Known(
+        "refused",
+        r"kron\((.|\n)*modified by an inplace operation",
+        "torch does not notice writes to what kron has saved, and gives gradients of other values",
     ),
     Known("accepted", r"T\.func\.linearize", "torch's linearize copies what a function writes to"),
     Known("value", r"expand(.|\n)*median\(", "torch's median along expanded dims reads what was never written"),
@@ -153,21 +178,9 @@ KNOWN = [
     ),
 ]
 
-OPEN = [
+OPEN: list[Known] = [
     Known("accepted", r"Can't detach views in-place", "detach_ of results that torch builds as views"),
     Known("accepted", r"a view of a leaf Variable", "writes to conjugates of leaves"),
-    Known(
-        "gradient value",
-        r"detach\(\)\.numpy\(\)\[",
-        "writes of NumPy to a result without dims, which are not counted, do not reach what was saved of it",
-    ),
-    Known("strides", r"T\.kron\(", "layout of kron of integers and floats in columns"),
-    Known("version, value, refused", r"pixel_(un)?shuffle", "pixel_shuffle is a view"),
-    Known(
-        "refused",
-        r"detached in-place|modified by an inplace|cumsum_",
-        "more is saved than torch saves, or a write is refused",
-    ),
 ]
 """Differences of pullback's that are known and not mended: counted apart, until a line can go."""
 
@@ -187,7 +200,7 @@ def verdict(lines: list[str], difference: Difference, strides: str) -> str | Non
             return (
                 "operands that differ by a rounding, or in the sign of a zero: torch makes of ours what pullback does"
             )
-        if torch_moves(lines, difference, strides):
+        if torch_moves(lines, difference, strides) or torch_moves_there(lines, difference):
             return "rounding, or a tie that rounding decides"
         if picks_of_equals(lines):
             return "which of equal elements is taken (docs/differences.md)"
@@ -216,6 +229,36 @@ def torch_agrees(lines: list[str], difference: Difference, strides: str) -> bool
             pair.ours[name] = ours.detach().clone()
     found = pair.run(difference.line)[1]
     return found is None or found.kind in PERVASIVE
+
+
+def torch_moves_there(lines: list[str], difference: Difference) -> bool:
+    """Whether torch's answer to the line that differs moves as far when each number it is given is moved by a rounding."""
+    if difference.line not in lines or re.search(rf"grad|backward|T\.func\.|vmap|{PICK}", difference.line):
+        return False
+    found = []
+    for nudge in (0, 1, -2):
+        names = namespace(torch)
+        for line in lines[: lines.index(difference.line)]:
+            run_line(line, names)
+        for name in names_in(difference.line):
+            value = names.get(name)
+            if (
+                nudge
+                and isinstance(value, torch.Tensor)
+                and value.is_floating_point()
+                and value.layout is torch.strided
+            ):
+                waves = torch.cos(torch.arange(value.numel()) * 1.7 + 1).reshape(value.shape)
+                scale = 1 + nudge * torch.finfo(value.dtype).eps * waves.double()
+                names[name] = (value.detach().double() * scale).to(value.dtype)
+        run_line(difference.line, names)
+        parts: dict[str, np.ndarray] = {}
+        name = difference.line.partition(" = ")[0] if " = " in difference.line else names_in(difference.line)[0]
+        collect(parts, "it", names.get(name))
+        found.append(parts)
+    before, *after = found
+    moved = [distance(before[part], one[part]) for one in after for part in before.keys() & one.keys()]
+    return max(moved, default=0.0) >= MOVES_AS_FAR * difference.size
 
 
 PICK = r"(?:kthvalue|median|nanmedian|mode|topk|sort|argsort|msort|quantile|nanquantile|argmax|argmin)\("

@@ -89,7 +89,7 @@ class Pair:
         """(what both raised, what differs) after one more line."""
         self.lines.append(line)
         if re.search(r"int\d|bool|long\(\)", line):
-            self.tolerance = max(self.tolerance, TOLERANCES["torch.float32"])  # what integers become
+            self.tolerance = max(self.tolerance, TOLERANCES["torch.float32"])
         if self.journal is not None:
             self.journal.write(json.dumps(line) + "\n")
             self.journal.flush()
@@ -163,6 +163,8 @@ class Pair:
 
     def compare_tensors(self, theirs: Any, ours: Any, what: str, gradient: bool) -> None:
         self.tolerance = max(self.tolerance, TOLERANCES.get(str(theirs.dtype), 0.0))
+        if not theirs.is_floating_point() and not theirs.is_complex():
+            self.tolerance = max(self.tolerance, TOLERANCES["torch.float32"])  # what integers become
         gradient = gradient or what[0] == "g"
         for fact in (
             ["shape", "dtype", "layout"] if gradient else ["shape", "dtype", "layout", "requires_grad", "is_leaf"]
@@ -202,6 +204,8 @@ class Pair:
         if theirs.shape != ours.shape:
             raise Different("shape", text, 1.0)
         finite = np.isfinite(theirs) & np.isfinite(ours)
+        if (~np.isfinite(theirs) & np.isfinite(ours)).any() and (finite | ~np.isfinite(theirs)).all():
+            text = f"torch's alone are not finite: {text}"
         if theirs.dtype.kind == "f" and not np.array_equal(theirs[~finite], ours[~finite], equal_nan=True):
             raise Different("finiteness", text, 1.0)
         if theirs.dtype.kind == "c" and (np.isfinite(theirs) != np.isfinite(ours)).any():

@@ -59,7 +59,7 @@ def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> A
         if isinstance(value, Tensor):
             if value._view is not None:
                 seams.look_at_base(value)
-                views.refresh(value)
+                views.refresh(value, op)
             value = value._array
         if type(value) is Batched and value.level > level:
             level = value.level

@@ -30,7 +30,7 @@ def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Any:
     mask = 0
     if isinstance(x, Tensor):
         if x._view is not None:
-            views.refresh(x)
+            views.refresh(x, op)
         if x._requires_grad:
             mask |= 1 << 0
         arrays0 = x._array
@@ -102,13 +102,13 @@ def binary(op: Op, otherwise: Callable[..., Any] | None = None, itself: Op | Non
             mask = 0
             if isinstance(a, Tensor):
                 if a._view is not None:
-                    views.refresh(a)
+                    views.refresh(a, chosen)
                 if a._requires_grad:
                     mask |= 1 << 0
                 arrays0 = a._array
             if isinstance(b, Tensor):
                 if b._view is not None:
-                    views.refresh(b)
+                    views.refresh(b, chosen)
                 if b._requires_grad:
                     mask |= 1 << 1
                 arrays1 = b._array

@@ -37,7 +37,7 @@ def apply(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None = None)
     for number, value in enumerate(inputs):
         if isinstance(value, Tensor):
             if value._view is not None:
-                views.refresh(value)
+                views.refresh(value, op)
             if value._requires_grad:
                 mask |= 1 << number
             arrays[number] = value._array
@@ -121,7 +121,7 @@ def needs_gradient(op: Op, inputs: tuple[Any, ...]) -> int:
     for position, value in enumerate(inputs):
         if isinstance(value, Tensor):
             if value._view is not None:
-                views.refresh(value)
+                views.refresh(value, op)
             if value._requires_grad:
                 mask |= 1 << position
     return mask & op.differentiable_inputs

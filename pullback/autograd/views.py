@@ -104,8 +104,8 @@ def as_own(result: Tensor) -> Tensor:
     return result
 
 
-def refresh(tensor: Tensor) -> None:
-    """Bring a view's node up to date with what has been written to its base."""
+def refresh(tensor: Tensor, op: Op | None = None) -> None:
+    """Bring a view's node up to date with what has been written to its base, for an operation on it if one is given."""
     view = tensor._view
     version = tensor._storage.version
     if view.version == version:
@@ -121,8 +121,8 @@ def refresh(tensor: Tensor) -> None:
             f"in normal mode. {AMBIGUOUS}inside the inference_mode block or both outside."
         )
     if is_broken(tensor):
-        if not current_mode().grad:
-            return
+        if not current_mode().grad or op is not None and not op.differentiable_inputs:
+            return  # nobody asks for the history
         raise _broken(tensor)
     if base._requires_grad:
         if tensor._array.dtype.kind in "fcV":

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..autograd import writes
 from ..autograd.tape import apply, apply_unary, wrap
+from ..autograd.views import is_broken
 from ..device import cpu, meta, place_of
 from ..device import device as device_type
-from ..dtypes import ALIASES, FLOAT, INTEGER, LARGEST_HALF, as_dtype, bfloat16, int8, number_in, uint8
+from ..dtypes import ALIASES, BOOL, FLOAT, INTEGER, LARGEST_HALF, as_dtype, bfloat16, int8, number_in, uint8
 from ..dtypes import dtype as dtype_type
 from ..kernels.order import has_channels_last, lies_in
 from ..layout import dims_of
@@ -47,6 +48,8 @@ def to_dtype(x: Tensor, dtype: dtype_type, copy: bool = False) -> Tensor:
         return apply_unary(ops.clone, x) if copy else x
     if x._array.dtype.kind == "c" and dtype._category in (INTEGER, FLOAT):
         warn_user("Casting complex values to real discards the imaginary part")
+    if x._view is not None and dtype._category in (BOOL, INTEGER) and is_broken(x):
+        x = x.detach()  # nobody asks for the history that it no longer has
     return apply_unary(ops.cast, x, {"dtype": dtype._numpy})
 
 

@@ -168,11 +168,7 @@ def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, inc
     zeros = gather(spread(np.where(zero, ones_of(src), 0), index, shape=shape, axis=axis), index, axis=axis)
     recorded = isinstance(zeros, Tensor) and is_grad_enabled()
     array: Any = getattr(zeros, "_array", None)  # inside a batch nothing is known of elements
-    if recorded and (isinstance(array, NUMPYS) or is_elsewhere(array)) and np.any(array > 1):
-        raise RuntimeError(  # the formula below is right, but constant there, which its own derivative is not
-            "Double backward is unsupported for products (scatter_reduce and index_reduce with 'prod') in which several "
-            "zeros meet in one place. Their first derivatives are fine."
-        )
+    several = recorded and (isinstance(array, NUMPYS) or is_elsewhere(array)) and np.any(array > 1)
     single = zero & (zeros == 1)
     rest = scatter_reduce(x, index, np.where(single, 1, src), axis=axis, reduce="prod", include_self=include_self)
     for_src = np.where(
@@ -180,6 +176,14 @@ def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, inc
         gather(g * rest, index, axis=axis),
         gather(g * out, index, axis=axis) / np.where(zero, 1, src),
     )
+    if several:  # the formula is right, but constant there, which its own derivative is not
+        from ..autograd.special_nodes import DelayedError
+
+        for_src = DelayedError(
+            "Double backward is unsupported for products (scatter_reduce and index_reduce with 'prod') in which several "
+            "zeros meet in one place. Their first derivatives are fine.",
+            1,
+        )(for_src)
     return for_x, for_src
 
 

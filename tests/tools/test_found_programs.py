@@ -24,6 +24,8 @@ PROGRAMS = {
             "Sine.apply(v3)",
             "with T.no_grad(): Sine.apply(v3)",
             "with T.no_grad(): v3.is_leaf",
+            "v3.any(), v3.argmax(), v3.all(0), v3 > 0, v3.bool(), v3.long()",
+            "v3.sign()",
             "b1 = str(v3) == \"tensor([ 1.4978, -0.8615], dtype=torch.float64, grad_fn=<Invalid>)\"; assert b1",
         ]
     },
@@ -42,6 +44,10 @@ PROGRAMS = {
         for name in ["index_add", "index_copy"]
         for shape in [(3, 0), (0, 0), (2, 2, 0)]
     },
+    "a product of several zeros, recorded": [
+        "v1 = T.tensor([[0., 0., 2.], [0., 1., 2.]], requires_grad=True)", "v2 = T.zeros(2, 3, dtype=T.int64)",
+        "v3 = T.scatter_reduce(v1, 1, v2, v1, 'prod')", "v3.sum().backward(create_graph=True)", "v1.grad.sum().backward()",
+    ],
     "slices that are not there": ["v1 = leaf(1, (3, 2))", "v1.index_fill(0, T.tensor([7]), 0.2)"],
     "rows that are not there": ["v1 = leaf(1, (0, 2))", "T.nn.functional.embedding(T.tensor([1]), v1)"],
     **{

@@ -193,6 +193,8 @@ def verdict(lines: list[str], difference: Difference, strides: str) -> str | Non
     for known in OPEN:
         if known.covers(lines, difference):
             return f"to be mended: {known.reason}"
+    if difference.kind == "strides" and is_spread(lines, difference):
+        return "to be mended: the order of three dims, along some of which the first operand is repeated"
     if difference.kind == "accepted" and "modified by an inplace operation" in difference.text:
         return "pullback saves less than torch, and its gradients are right" if accepted_is_right(lines) else None
     if "value" in difference.kind or "finiteness" in difference.kind or difference.kind == "shape":
@@ -205,6 +207,21 @@ def verdict(lines: list[str], difference: Difference, strides: str) -> str | Non
         if picks_of_equals(lines):
             return "which of equal elements is taken (docs/differences.md)"
     return None
+
+
+def is_spread(lines: list[str], difference: Difference) -> bool:
+    """Whether a line makes something of three dims or more of tensors of which some, in order, are repeated along a dim."""
+    names = namespace(torch)
+    for line in lines:
+        run_line(line, names)
+    made = names.get(difference.line.partition(" = ")[0])
+    given = [names.get(name) for name in names_in(difference.line.partition(" = ")[2])]
+    return (
+        isinstance(made, torch.Tensor)
+        and made.dim() > 2
+        and any(isinstance(one, torch.Tensor) and one.is_contiguous() and one.numel() < made.numel() for one in given)
+        and any(isinstance(one, torch.Tensor) and not one.is_contiguous() for one in given)
+    )
 
 
 def accepted_is_right(lines: list[str]) -> bool:

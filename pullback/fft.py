@@ -32,7 +32,7 @@ __all__ = [
 
 def _operand(input: Any, function: str, real: bool = False, complex_: bool = False) -> Tensor:
     """Integers become the default dtype; reals become complex where a spectrum is expected."""
-    x = as_tensor(input)
+    x = as_tensor(input, "input", f"fft_{function}")
     kind = x._array.dtype.kind
     if real and kind == "c":
         what = "real-valued" if function == "rfftn" else "real"  # torch's words differ

@@ -450,7 +450,8 @@ PROTOCOL: dict[str, Any] = {
 # What those of them are that are too short for a docstring.
 _SENTENCES = {
     "dim": "The number of dims.", "element_size itemsize": "The size of one element, in bytes.",
-    "nbytes": "The size of all elements, in bytes.", "data_ptr": "The address of the first element, 0 if there is none.",
+    "nbytes": "The size of all elements, in bytes.",
+    "data_ptr const_data_ptr": "The address of the first element, 0 if there is none.",
     "is_floating_point": "Whether the elements are floats.", "is_complex": "Whether the elements are complex numbers.",
     "is_signed": "Whether the dtype has negative numbers.", "is_conj": "False: conjugation is done at once.",
     "is_neg": "False: negation is done at once.", "is_cpu": "True: every tensor lives in main memory.",

@@ -281,7 +281,7 @@ class Tensor:
     def conj(self) -> Tensor: """The complex conjugate; real tensors are returned as they are."""
     def conj_physical(self) -> Tensor: """The complex conjugate in memory of its own; real tensors are returned as they are."""
     def conj_physical_(self) -> Tensor: """`conj_physical`, written over this tensor."""
-    def const_data_ptr(self) -> _int: ...
+    def const_data_ptr(self) -> _int: """The address of the first element, 0 if there is none."""
     def contiguous(self, memory_format: Any = ...) -> Tensor: """Itself if its elements lie in order in memory, else a copy that does."""
     def copy_(self, src: Any, non_blocking: _bool = ...) -> Tensor: """Write the elements of `src` (broadcast, cast) over this tensor."""
     def copysign(self, other: Any) -> Tensor: """The size of `input` with the sign of `other`."""

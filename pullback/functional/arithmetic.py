@@ -20,6 +20,7 @@ from ..tensor import Tensor
 from .beside_arrays import by_numpy
 from .checks import broadcasting, need_first_tensor, need_one_tensor, not_implemented_for, warn_of_older_form
 from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, need_room, operand, promote
+from .refusals import must_be_tensor
 from .registry import public
 
 
@@ -31,8 +32,8 @@ def binary_operator(
     half: Op | None = None,
     leaves: Callable[[Any, Any], bool] | None = None,
     of_arrays: np.ufunc | None = None,
-) -> Callable[[Any, Any], Any]:
-    """A function of a tensor and anything: the form behind `Tensor.__mul__` and friends.
+) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    """Two functions of a tensor and anything: the form behind `Tensor.__mul__` and friends, and one that refuses arrays.
 
     `check` sees the operands that are not of one floating dtype, `half` is for half precision with a number, and what
     `leaves` approves of is left to Python. `of_arrays` is NumPy's function, which computes with a tensor and an array.
@@ -65,7 +66,12 @@ def binary_operator(
                 raise broadcast_error(_shape(first), _shape(second)) from None
             raise
 
-    return binary(op, promoted, itself)
+    def without_arrays(a: Any, b: Any) -> Any:
+        if isinstance(b, np.ndarray):
+            raise must_be_tensor(b)
+        return promoted(a, b)
+
+    return binary(op, promoted, itself), binary(op, without_arrays, itself)
 
 
 def _exact_number(x: Tensor, value: Any) -> Any:
@@ -114,14 +120,14 @@ def _boolean_subtraction(a: Any, b: Any) -> None:
         )
 
 
-_add = binary_operator(ops.add, leaves=_extends_a_list, of_arrays=np.add)
-_subtract = binary_operator(ops.subtract, check=_boolean_subtraction, of_arrays=np.subtract)
-_reverse_subtract = binary_operator(ops.reverse_subtract, check=_boolean_subtraction)
-_reverse_subtract_tensors = binary_operator(ops.reverse_subtract_tensors, check=_boolean_subtraction)
-_multiply = binary_operator(
+_add, _sum_of = binary_operator(ops.add, leaves=_extends_a_list, of_arrays=np.add)
+_subtract, _difference_of = binary_operator(ops.subtract, check=_boolean_subtraction, of_arrays=np.subtract)
+_reverse_subtract, _reverse_difference_of = binary_operator(ops.reverse_subtract, check=_boolean_subtraction)
+_reverse_subtract_tensors, _ = binary_operator(ops.reverse_subtract_tensors, check=_boolean_subtraction)
+_multiply, _product_of = binary_operator(
     ops.multiply, itself=ops.multiply_itself, half=ops.multiply_by, leaves=_repeats_a_list, of_arrays=np.multiply
 )
-_divide = binary_operator(ops.divide, floating=True, half=ops.divide_by, of_arrays=np.divide)
+_divide, _quotient_of = binary_operator(ops.divide, floating=True, half=ops.divide_by, of_arrays=np.divide)
 
 
 def _needed(result: Any, function: str, value: Any) -> Tensor:
@@ -176,7 +182,7 @@ def add(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     if legacy:
         other, alpha = _older_form("add", other, *legacy)
     if type(alpha) is int and alpha == 1:
-        return _needed(_add(_first(input, other), other), "add", other)
+        return _needed(_sum_of(_first(input, other), other), "add", other)
     return _scaled(ops.add_scaled, input, other, alpha)
 
 
@@ -186,7 +192,7 @@ def sub(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     if legacy:
         other, alpha = _older_form("sub", other, *legacy)
     if type(alpha) is int and alpha == 1:
-        return _needed(_subtract(_first(input, other), other), "sub", other)
+        return _needed(_difference_of(_first(input, other), other), "sub", other)
     return _scaled(ops.subtract_scaled, input, other, alpha)
 
 
@@ -195,7 +201,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """`other - alpha * input`."""
     need_first_tensor("rsub", input, other)
     if alpha == 1:
-        subtract = _reverse_subtract_tensors if isinstance(other, Tensor) else _reverse_subtract
+        subtract = _reverse_subtract_tensors if isinstance(other, Tensor) else _reverse_difference_of
         return _needed(subtract(as_tensor(input), other), "rsub", other)
     return _scaled(ops.reverse_subtract_scaled, input, other, alpha)
 
@@ -205,14 +211,14 @@ def mul(input: Any, other: Any) -> Tensor:
     """`input * other`."""
     if isinstance(other, Tensor) and not isinstance(input, Tensor):
         input, other = other, input
-    return _needed(_multiply(_first(input, other), other), "mul", other)
+    return _needed(_product_of(_first(input, other), other), "mul", other)
 
 
 @public("divide", in_place=True, out=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """`input / other`, optionally rounded towards zero ("trunc") or down ("floor")."""
     if rounding_mode is None:
-        return _needed(_divide(_first(input, other), other), "div", other)
+        return _needed(_quotient_of(_first(input, other), other), "div", other)
     from .division import rounded_division
 
     return rounded_division(input, other, rounding_mode)

@@ -1,6 +1,6 @@
 """Argument checks that several families share: numbers where torch insists on tensors, dtypes a kernel lacks.
 
-Lists and NumPy arrays are converted; bare numbers are refused in the places where torch refuses them.
+Lists are converted; NumPy arrays, and bare numbers in the places where torch refuses them, are refused.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ..kernels.order import ordered
 from ..notices import warn_user
 from ..tensor import Tensor
 from .operands import NUMBERS, as_tensor, broadcast_error, operand, promote
+from .refusals import must_be_tensor
 
 ONE_VALUE = "the value must be a number or a Tensor without dims"
 
@@ -29,6 +30,8 @@ def need_tensor(value: Any, function: str, name: str = "input", position: int = 
             f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}. "
             f"Make it one with torch.tensor({value!r})."
         )
+    if isinstance(value, np.ndarray):
+        raise must_be_tensor(value, function, name, position)
     return as_tensor(value, name, function)
 
 

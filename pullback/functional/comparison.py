@@ -17,6 +17,7 @@ from ..quiet import quiet
 from ..tensor import Tensor
 from .checks import answered, need_first_tensor, need_one_tensor, need_tensor, pair_by_pair
 from .operands import _strength, as_operand, as_tensor, broadcast_error
+from .refusals import must_be_tensor
 from .registry import FUNCTIONS, IN_PLACE, METHODS, public, with_out
 
 
@@ -70,7 +71,9 @@ def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callabl
 
     def function(input: Any, other: Any) -> Tensor:
         need_first_tensor(name, input, other)
-        result = operator(as_tensor(input), as_tensor(other) if type(other) in (list, tuple) else other)
+        if type(other) is np.ndarray:
+            raise must_be_tensor(other, name, "other", 2)
+        result = operator(as_tensor(input, "input", name), as_tensor(other) if type(other) in (list, tuple) else other)
         if result is NotImplemented:
             raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
         return result
@@ -231,7 +234,9 @@ def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
 
     def function(input: Any, other: Any) -> Tensor:
         need_one_tensor(name, input, other)
-        result = operator(as_tensor(input) if not isinstance(other, Tensor) else input, other)
+        if type(input) is np.ndarray or type(other) is np.ndarray:
+            input, other = need_tensor(input, name), need_tensor(other, name, "other", 2)
+        result = operator(as_tensor(input, "input", name) if not isinstance(other, Tensor) else input, other)
         return answered(result, name, input, other)
 
     function.__name__ = function.__qualname__ = name

@@ -23,7 +23,7 @@ from ..storage import storage_of
 from ..tensor import Tensor
 from .checks import ONE_VALUE, invalid_combination
 from .operands import NUMBERS, as_operand, common_shape
-from .refusals import naming_arguments
+from .refusals import must_be_tensor, naming_arguments
 from .registry import FUNCTIONS, METHODS, public
 from .writing import plain_operands
 
@@ -166,9 +166,9 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             writes.bump(storage_of(input))
             arrays[0][...] = arrays[1]
             return input
-    source = as_operand(src)
+    source = None if isinstance(src, np.ndarray) else as_operand(src)
     if source is None:
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+        raise must_be_tensor(src, "copy_", "other")
     if not isinstance(source, Tensor):
         source = wrap(np.asarray(source))
     shape, given = input._array.shape, source._array.shape

@@ -15,13 +15,17 @@ from ..ops import pairs as ops
 from ..tensor import Tensor
 from .beside_arrays import by_numpy
 from .checks import answered, broadcasting, certainly, need_first_tensor, need_one_tensor, not_implemented_for
-from .operands import as_operand, as_tensor, promote
+from .operands import NUMBERS, as_operand, as_tensor, promote
+from .refusals import must_be_tensor
 from .registry import public
 
 
 def _divided(operation: Op, a: Any, b: Any, of_arrays: Any = None) -> Any:
-    """The result of an operation; NumPy's function computes with a tensor and an array, if there is one."""
-    if of_arrays is not None and (answer := by_numpy(of_arrays, a, b)) is not None:
+    """The result of an operation. For an operator, NumPy's function computes with a tensor and an array."""
+    if of_arrays is None:
+        if isinstance(b, np.ndarray):
+            raise must_be_tensor(b)
+    elif (answer := by_numpy(of_arrays, a, b)) is not None:
         return answer
     first, second = as_operand(a), as_operand(b)
     if first is None or second is None:
@@ -51,14 +55,17 @@ def _check_zero(a: Any, b: Any) -> None:
 @public(in_place=True, out=True)
 def floor_divide(input: Any, other: Any) -> Tensor:
     """Division rounded down."""
-    return answered(_floor_divided(as_tensor(input), other), "floor_divide", input, other)
+    return answered(_divided(ops.floor_divide, as_tensor(input), other), "floor_divide", input, other)
 
 
 @public(in_place=True, out=True)
 def remainder(input: Any, other: Any) -> Tensor:
     """The remainder of floor division: it has the sign of the divisor."""
     need_one_tensor("remainder", input, other)
-    return answered(_operator_remainder(input, other), "remainder", input, other)
+    if not isinstance(input, NUMBERS):
+        input = as_tensor(input)
+    op = ops.remainder if isinstance(other, Tensor) else ops.remainder_scalar
+    return answered(_divided(op, input, other), "remainder", input, other)
 
 
 @public(in_place=True, out=True)

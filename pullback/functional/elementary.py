@@ -16,7 +16,7 @@ from ..ops import casting
 from ..ops import pointwise as ops
 from ..return_types import returned_by
 from ..tensor import Tensor
-from .checks import not_implemented_for
+from .checks import need_tensor, not_implemented_for
 from .operands import as_tensor, float_operand, need_int
 from .registry import FUNCTIONS, IN_PLACE, METHODS, claimed, public, store
 
@@ -179,13 +179,13 @@ def conj_physical(input: Tensor) -> Tensor:
 @public(method=False)
 def real(input: Tensor) -> Tensor:
     """The real part: a view of complex tensors, real ones as they are."""
-    return input.real
+    return need_tensor(input, "real").real
 
 
 @public(method=False)
 def imag(input: Tensor) -> Tensor:
     """The imaginary part of a complex tensor, as a view."""
-    return input.imag
+    return need_tensor(input, "imag").imag
 
 
 # --- taking floating point numbers apart ---

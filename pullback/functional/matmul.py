@@ -17,7 +17,7 @@ from ..ops import shape as shapes
 from ..tensor import Tensor
 from .beside_arrays import by_numpy
 from .checks import warn_of_older_form
-from .operands import as_operand, as_tensor, broadcast_error, need_room_inside, promote
+from .operands import as_operand, as_tensor, broadcast_error, need_room_inside, operand, promote
 from .refusals import blamed
 from .registry import METHODS, public, store
 from .shape import unsqueeze
@@ -34,15 +34,17 @@ def _same_dtype(a: Tensor, b: Tensor, names: str = "m1 and m2") -> None:
 @public("__matmul__", out=True)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product; 1-d tensors are vectors, leading dims are batches."""
-    result = multiply(input, other)
+    result = multiply(input, other, arrays=False)
     if result is NotImplemented:
         raise TypeError(f"matmul(): arguments must be Tensors, not {type(input).__name__} and {type(other).__name__}")
     return result
 
 
-def multiply(a: Any, b: Any) -> Any:
-    """`a @ b`."""
+def multiply(a: Any, b: Any, arrays: bool = True) -> Any:
+    """`a @ b`, where one of them may be an array unless told otherwise."""
     if (type(a) is not Tensor or type(b) is not Tensor) and not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+        if not arrays:
+            a, b = operand(a), operand(b)
         answer = by_numpy(np.matmul, a, b)
         if answer is not None:
             return answer

@@ -32,18 +32,20 @@ SMALLEST_TOO_LARGE: int = 2**63  # for sizes, dims and places, which have 64 bit
 
 
 def as_tensor(value: Any, name: str = "input", function: str | None = None) -> Tensor:
-    """A tensor from a tensor, a number, an ndarray or a list of numbers (torch accepts only the first)."""
+    """A tensor from a tensor, a number or a list of numbers (torch accepts only the first)."""
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, (*NUMBERS, np.ndarray, np.generic, list, tuple)) and not _holds_tensors(value):
+    if isinstance(value, (*NUMBERS, np.generic, list, tuple)) and not _holds_tensors(value):
         from ..creation import tensor
 
         return tensor(value)
     if function is None:
         raise must_be_tensor(value)
+    if isinstance(value, np.ndarray):
+        raise must_be_tensor(value, function, name)
     raise TypeError(
         f"{function}(): argument '{name}' (position 1) must be Tensor, not {type(value).__name__}. "
-        "Numbers, lists and NumPy arrays are converted; other objects are not."
+        "Numbers and lists are converted; other objects are not."
     )
 
 
@@ -77,8 +79,8 @@ def as_operand(value: Any) -> Any:
 
 
 def operand(value: Any) -> Any:
-    """A tensor or a Python number; torch's complaint about anything else."""
-    found = as_operand(value)
+    """A tensor or a Python number; torch's complaint about anything else, also about an array: operators take those."""
+    found = None if isinstance(value, np.ndarray) else as_operand(value)
     if found is None:
         raise must_be_tensor(value)
     return found

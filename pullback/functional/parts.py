@@ -9,19 +9,20 @@ from __future__ import annotations
 from ..autograd.tape import apply
 from ..ops import casting as ops
 from ..tensor import Tensor
+from .operands import as_tensor
 from .registry import public
 
 
 @public()
 def resolve_conj(input: Tensor) -> Tensor:
     """Itself: nothing is conjugated later here."""
-    return input
+    return input if isinstance(input, Tensor) else as_tensor(input)
 
 
 @public()
 def resolve_neg(input: Tensor) -> Tensor:
     """Itself: nothing is negated later here."""
-    return input
+    return input if isinstance(input, Tensor) else as_tensor(input)
 
 
 @public(method=False)

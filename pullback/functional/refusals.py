@@ -13,15 +13,19 @@ from traceback import walk_tb
 from types import CodeType, FrameType
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from ..notices import PACKAGE
 from ..tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def must_be_tensor(value: Any) -> TypeError:
-    """Torch's complaint about an argument of the public function that is running."""
-    return _complaint(value, _outwards(sys._getframe(1)))
+def must_be_tensor(value: Any, function: str | None = None, name: str = "input", position: int = 1) -> TypeError:
+    """Torch's complaint about an argument of the public function that is running, which is looked for if it is not named."""
+    if function is not None:
+        return _said(value, function, name, position)
+    return _complaint(value, _outwards(sys._getframe(2)))
 
 
 def must_be_sizes(value: Any) -> TypeError:
@@ -181,7 +185,10 @@ def _arrays_given(frame: FrameType, function: Any) -> list[Any]:
 
 def _complaint(value: Any, frames: Iterable[FrameType], called: Any = None) -> TypeError:
     places = [place for frame in frames if (place := _place(value, frame, called)) is not None]
-    function, name, position = places[-1] if places else ("operation", "input", 1)
+    return _said(value, *(places[-1] if places else ("operation", "input", 1)))
+
+
+def _said(value: Any, function: str, name: str, position: int) -> TypeError:
     kind = type(value)
     given = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     advice = "Make it one with torch.tensor(...)"
@@ -189,4 +196,6 @@ def _complaint(value: Any, frames: Iterable[FrameType], called: Any = None) -> T
         advice = "It holds tensors: take one of them, as in value[0], or join them with torch.stack"
     elif value is None:
         advice = "A function without a `return` gives None"
+    elif isinstance(value, np.ndarray):
+        advice = "torch.from_numpy(array) is one with its memory, torch.as_tensor(array) one of anything like it"
     return TypeError(f"{function}(): argument '{name}' (position {position}) must be Tensor, not {given}. {advice}.")

@@ -99,6 +99,7 @@ def unique(
     each occurs. The answer is then a tuple. They are sorted with `sorted=False`, too.
     """
     need_bool(sorted, "unique", "sorted")
+    input = as_tensor(input, "input", "unique")
     if dim is None:
         return _chosen(apply(ops.distinct, (input,)), return_inverse, return_counts)
     axis = wrap_dim(dim, input._array.ndim)

@@ -178,13 +178,13 @@ def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
 @public(function=False)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """The same memory in the shape of another tensor."""
-    return view(input, other.shape)
+    return view(input, other._array.shape)
 
 
 @public(function=False)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """The elements in the shape of another tensor."""
-    return reshape(input, other.shape)
+    return reshape(input, other._array.shape)
 
 
 @public(wrap=False)
@@ -403,7 +403,7 @@ def _expanded(input: Tensor, shape: tuple) -> Tensor:
 @public(function=False)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """Expanded to the shape of another tensor."""
-    return expand(input, other.shape)
+    return expand(input, other._array.shape)
 
 
 @public()

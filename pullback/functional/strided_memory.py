@@ -17,6 +17,7 @@ from ..ops.striding import address, owner_of, plain_strides, view_at
 from ..storage import storage_of
 from ..tensor import Tensor, anchor_of
 from ..unwritten import filled
+from .checks import need_tensor
 from .operands import sizes_of
 from .registry import METHODS, public
 
@@ -126,7 +127,7 @@ def _memory_from(array: np.ndarray) -> tuple[np.ndarray, int]:
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give this tensor the size of another."""
-    return resize_(self, the_template.shape)
+    return resize_(self, need_tensor(the_template, "resize_as_", "the_template").shape)
 
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = ()) -> Tensor:

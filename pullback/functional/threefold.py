@@ -24,6 +24,7 @@ from .checks import (
     warn_of_older_form,
 )
 from .operands import as_tensor, need_room, need_room_inside, operand, promote, result_type
+from .refusals import must_be_tensor
 from .registry import METHODS, public
 from .writing import direct, times
 
@@ -109,6 +110,8 @@ def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     if start._array.dtype != end._array.dtype:
         raise RuntimeError(f"expected dtype {start.dtype!r} for `end` but got dtype {end.dtype!r}")
     if not isinstance(weight, Tensor):
+        if isinstance(weight, np.ndarray):
+            raise must_be_tensor(weight, "lerp", "weight", 3)
         return broadcasting(pairs.lerp_scalar, (start, end), {"weight": weight})
     if start._array.dtype != weight._array.dtype:
         if not weight._array.ndim and not weight.requires_grad:  # as a number, which has no precision of its own

@@ -131,8 +131,10 @@ def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], 
                     storage.take_back()
                     return method(self, other)  # says in torch's words why the operands do not go together
                 return self
-        if type(other) is ndarray and left_to_numpy(self):
-            return NotImplemented  # a new tensor: `x += array` is `x = x + array`
+        if type(other) is ndarray:
+            if left_to_numpy(self):
+                return NotImplemented  # a new tensor: `x += array` is `x = x + array`
+            other = as_operand(other)
         try:
             return method(self, other)
         except TypeError:
@@ -149,7 +151,7 @@ def written(function: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
     def write(self: Tensor, other: Any) -> Tensor:
         if type(other) is ndarray and left_to_numpy(self) or as_operand(other) is None:
             return NotImplemented
-        return writes.in_place(self, function, other)
+        return writes.in_place(self, function, as_operand(other) if type(other) is ndarray else other)
 
     return write
 

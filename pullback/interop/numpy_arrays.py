@@ -15,6 +15,7 @@ from ..autograd.tape import wrap
 from ..dtypes import as_dtype
 from ..functional import registry
 from ..functional.checks import array_of
+from ..functional.operands import as_operand
 from ..tensor import Tensor
 from .numpy_algebra import _same
 from .numpy_functions import FUNCTIONS, _tensor, along, implements, in_dtype, tracked
@@ -132,7 +133,7 @@ def _take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: 
 
 @implements(np.select)
 def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
-    result = default
+    result = as_operand(default)
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = _F["where"](_tensor(condition), _tensor(choice), result)
     return result

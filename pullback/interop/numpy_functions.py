@@ -330,7 +330,7 @@ def _holds(condition: Any) -> Any:
 
 FUNCTIONS |= {
     np.where: lambda condition, x=None, y=None: (
-        _F["where"](_holds(condition), x, y) if x is not None else _F["where"](_tensor(condition))
+        _F["where"](_tensor(condition)) if x is None else _F["where"](_holds(condition), as_operand(x), as_operand(y))
     ),
     np.reshape: lambda a, /, shape=None, order="C", *, copy=None: _F["reshape"](
         a, shape if isinstance(shape, (tuple, list)) else (shape,)
@@ -349,6 +349,14 @@ FUNCTIONS |= {
 # --- elements ---
 
 
+@implements(np.clip)
+def _clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **_: Any
+) -> Any:
+    bounds = a_min if min is None else min, a_max if max is None else max
+    return _F["clamp"](_tensor(a), *(None if bound is None else as_operand(bound) for bound in bounds))
+
+
 @implements(np.zeros_like, np.empty_like)
 def _zeros_like(a: Any, *args: Any, **kwargs: Any) -> Any:
     return _F["zeros_like"](a)
@@ -357,9 +365,6 @@ def _zeros_like(a: Any, *args: Any, **kwargs: Any) -> Any:
 FUNCTIONS |= {
     np.real: lambda val: val.real,
     np.imag: lambda val: val.imag,
-    np.clip: lambda a, a_min=None, a_max=None, out=None, *, min=None, max=None, **_: _F["clamp"](
-        _tensor(a), a_min if min is None else min, a_max if max is None else max
-    ),
     np.ones_like: lambda a, *args, **kwargs: _F["ones_like"](a),
     np.full_like: lambda a, fill_value, *args, **kwargs: _F["full_like"](a, fill_value),
     np.copy: lambda a, order="K", subok=False: _F["clone"](a),

@@ -60,6 +60,7 @@ def cosine_of_last(a: Tensor, b: Tensor) -> Tensor:
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """p-norm of x1 - x2 + eps over the last dim."""
+    x1, x2 = need_tensor(x1, "pairwise_distance", "x1"), need_tensor(x2, "pairwise_distance", "x2", 2)
     difference = x1 - x2 + eps
     return difference.norm(p, -1, keepdim)
 

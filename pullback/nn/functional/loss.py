@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.tape import apply
-from ...functional.checks import certainly
+from ...functional.checks import certainly, need_tensor
 from ...functional.operands import broadcast_error, common_shape, need_room, promote
 from ...functional.registry import FUNCTIONS
 from ...functional.threefold import where
@@ -320,6 +320,8 @@ def margin_ranking_loss(
 ) -> Tensor:  # fmt: skip
     """max(0, -target * (input1 - input2) + margin)."""
     name = reduction_name(reduction, size_average, reduce)
+    for place, value in enumerate((input1, input2, target), 1):
+        need_tensor(value, "margin_ranking_loss", "target" if place == 3 else f"input{place}", place)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
@@ -351,6 +353,8 @@ def cosine_embedding_loss(
 ) -> Tensor:  # fmt: skip
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
     name = reduction_name(reduction, size_average, reduce)
+    for place, value in enumerate((input1, input2, target), 1):
+        need_tensor(value, "cosine_embedding_loss", "target" if place == 3 else f"input{place}", place)
     if target.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target.ndim == 1 and (input1.ndim != 2 or input2.ndim != 2):

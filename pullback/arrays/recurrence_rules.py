@@ -95,7 +95,7 @@ def folded_pullback(
         return None
     if any(flags[6:11]) or values[10] is not None or params["sizes"] is not None:
         return None
-    size = next(len(value) for value, flag in zip(values, flags) if flag)
+    size = next((len(value) for value, flag in zip(values, flags) if flag), 0)
     if not size:
         return None
     axes = (1, 0, 0, 1, 0, 0)  # of outputs and the last states, of inputs and the first states

@@ -119,7 +119,7 @@ class Layer:
         kind = outputs.dtype
         upstream = np.zeros(outputs.shape, kind) if upstream is None else upstream.reshape(outputs.shape)
         self.before: np.ndarray = self.states_before(outputs, self.hidden)
-        self.slope: np.ndarray = np.zeros(self.hidden.shape, kind) if last is None else np.array(last)
+        self.slope: np.ndarray = np.zeros(self.hidden.shape, kind) if last is None else np.array(last, order="C")
         self.cell_slope: Any = None
         # Cotangents of the gates as the hidden state sees them, and as the input does; rows as in the weights.
         self.into_gates: np.ndarray = np.empty_like(gates)
@@ -321,7 +321,7 @@ class LstmLayer(Layer):
     def begin_backward(self, more: np.ndarray, last_cell: Any) -> None:
         self.cells: np.ndarray = more
         self.cells_before: np.ndarray = self.states_before(more, self.cell)
-        self.cell_slope = np.zeros(self.cell.shape, more.dtype) if last_cell is None else np.array(last_cell)
+        self.cell_slope = np.zeros(self.cell.shape, more.dtype) if last_cell is None else np.array(last_cell, order="C")
         self.for_projection: Any = None if self.weight_hr is None else np.zeros_like(self.weight_hr)
 
     def slopes(self, chunk: Chunk, gates: np.ndarray, upstream: np.ndarray, outputs: np.ndarray) -> None:

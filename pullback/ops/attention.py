@@ -1,4 +1,4 @@
-"""Scaled dot-product attention as one operation: a fused kernel on plain arrays, formulas everywhere else.
+"""Scaled dot-product attention as one operation.
 
 Leading axes of all operands agree. `mask` is boolean (True: look) or added to the scores; `dropout` multiplies the
 probabilities and is scaled already. A query that may look at nothing has result 0 and gradient 0.
@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, fused
 from ..dtypes import kind_of
 from ..kernels import attention as kernels
+from ..kernels.like import brought
 from ..kernels.thresholds import KEPT_SCORES
-from .fusing import in_single, is_half, plain
+from .fusing import in_single, is_half
 from .layouts import ATTENTION
 from .matmul import matmul
 from .reductions import softmax
@@ -39,12 +41,20 @@ def _probabilities(query: Any, key: Any, mask: Any, scale: float, causal: bool) 
         scores = np.where(mask, scores, -math.inf) if kind_of(mask) == "b" else scores + mask
     if causal:
         queries, keys = scores.shape[-2:]
-        scores = np.where(np.arange(keys) <= np.arange(queries)[:, None], scores, -math.inf)
+        seen = brought(np.arange(keys) <= np.arange(queries)[:, None], scores)
+        scores = np.where(seen, scores, -math.inf)
     blind = np.all(scores == -math.inf, axis=-1, keepdims=True)
     return np.where(blind, 0, softmax(np.where(blind, 0, scores), axis=len(scores.shape) - 1))
 
 
-def _attention_pullback(
+def _attention_formula(
+    query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale: float, causal: bool
+) -> tuple[Any, Any]:
+    chances = _probabilities(query, key, mask, scale, causal)
+    return matmul(chances if dropout is None else chances * dropout, value), chances
+
+
+def _attention_backward(
     g: Any,
     query: Any,
     key: Any,
@@ -55,14 +65,19 @@ def _attention_pullback(
     needs: tuple,
     scale: float,
     causal: bool,
+) -> Any:
+    if is_half(query.dtype):
+        return NotImplemented
+    if outs[1].ndim == query.ndim:  # few scores: the probabilities were kept
+        return kernels.kept_attention_backward(g, query, key, value, outs[1], scale, causal, needs)
+    return kernels.attention_backward(
+        g, query, key, value, outs[0], outs[1], mask, dropout, scale=scale, causal=causal, mask_wanted=needs[3]
+    )
+
+
+def _attention_pullback(
+    g: Any, query: Any, key: Any, value: Any, mask: Any, dropout: Any, needs: tuple, scale: float, causal: bool
 ) -> tuple:
-    wants_mask = needs[3]
-    if plain(g, query, key, value, mask, dropout) and not is_half(query.dtype):
-        if outs[1].ndim == query.ndim:  # few scores: the probabilities were kept
-            return kernels.kept_attention_backward(g, query, key, value, outs[1], scale, causal, needs)
-        return kernels.attention_backward(
-            g, query, key, value, outs[0], outs[1], mask, dropout, scale=scale, causal=causal, mask_wanted=wants_mask
-        )
     chances = _probabilities(query, key, mask, scale, causal)
     slopes = matmul(g, np.swapaxes(value, -1, -2))
     kept = chances
@@ -73,18 +88,33 @@ def _attention_pullback(
         matmul(slopes, key) * scale,
         matmul(np.swapaxes(slopes, -1, -2), query) * scale,
         matmul(np.swapaxes(kept, -1, -2), g),
-        slopes if wants_mask else None,
+        slopes if needs[3] else None,
     )
+
+
+def _samples(draw: Any) -> Any:
+    """Heads of few queries and of many, with each mask, and probabilities that were dropped."""
+    for lead, queries, keys, width in (((2,), 2, 3, 2), ((2, 2), 4, 3, 5), ((0, 2), 3, 3, 2), ((2, 4), 130, 150, 16)):
+        scores = (*lead, queries, keys)
+        hidden = draw.whole(scores, 4) > 0
+        for mask, dropout, causal in (
+            (None, None, False), (None, None, True), (hidden, None, False), (draw(*scores), None, True),
+            (None, (draw.whole(scores, 3) > 0) * 1.5, False),
+        ):  # fmt: skip
+            dropped = None if dropout is None else dropout.astype(draw.dtype)
+            given = draw(*lead, queries, width), draw(*lead, keys, width), draw(*lead, keys, width)
+            yield (*given, mask, dropped), {"scale": 0.5, "causal": causal}
 
 
 attention: Op = fused(
     "ScaledDotProductFlashAttentionForCpuBackward0",
-    in_single(_attention),
-    inputs=("query", "key", "value", "mask", "dropout"),
-    batch=ATTENTION,
+    _attention_formula,
     joint=_attention_pullback,
+    inputs=("query", "key", "value", "mask", "dropout"),
+    kernel=kernel(in_single(_attention), joint=_attention_backward),
+    batch=ATTENTION,
     autocast="short",
     copies_before_writes=True,
-    title="attention",
     aten="_scaled_dot_product_flash_attention_for_cpu",
+    samples=_samples,
 )

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, op
 from ..quiet import quiet
-from .fusing import plain
 from .indexing import add_back, pick
 
 
@@ -94,8 +94,6 @@ def _betas(x: Any, labels: Any, skip: Any, inputs: Any, lengths: Any) -> Any:
 
 
 def _ctc_pullback(g: Any, x: Any, outs: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> tuple:
-    if plain(g[0], x):
-        return (_ctc_gradient(g[0], x, outs[0], outs[1], targets, inputs, lengths, blank),)
     steps, samples, _ = x.shape
     if steps == 0 or samples == 0:
         return (x * 0,)
@@ -127,6 +125,16 @@ def _ctc_gradient(g: Any, x: Any, loss: Any, alpha: Any, targets: Any, inputs: A
     gradient = (np.exp(x) - np.exp(log_sums + np.asarray(loss)[:, None] - x)) * np.asarray(g)[:, None]
     gradient = np.where(np.isposinf(loss)[:, None] & (np.asarray(g)[:, None] == 0), 0, gradient)
     return np.where(counted, gradient, 0).astype(x.dtype, copy=False)
+
+
+def _ctc_samples(draw: Any) -> Any:
+    """Log-probabilities of 5 classes and targets of several lengths, for few steps, none and many."""
+    for steps, samples in ((4, 2), (4, 0), (60, 30)):
+        scores = draw(steps, samples, 5)
+        x = (scores - np.log(np.sum(np.exp(scores), axis=2, keepdims=True))).astype(scores.dtype)
+        lengths = np.arange(samples) % 3
+        inputs = np.full(samples, steps) - np.arange(samples) % 2
+        yield (x,), {"targets": 1 + draw.whole((samples, 2), 4), "inputs": inputs, "lengths": lengths, "blank": 0}
 
 
 # --- the same as a formula -------------------------------------------------------------------------------------------
@@ -169,4 +177,11 @@ def _class_posterior(x: Any, targets: Any, inputs: Any, lengths: Any, blank: int
     return add_back(weights / np.sum(weights, axis=2, keepdims=True), shape=x.shape, index=labelled)
 
 
-ctc: Op = op("CtcLossBackward0", quiet(_ctc), inputs=("x",), outputs=0, joint=_ctc_pullback, aten="_ctc_loss")
+def _ctc_backward(g: Any, x: Any, outs: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> tuple:
+    return (_ctc_gradient(g[0], x, outs[0], outs[1], targets, inputs, lengths, blank),)
+
+
+ctc: Op = op(
+    "CtcLossBackward0", quiet(_ctc), inputs=("x",), outputs=0, joint=_ctc_pullback, kernel=kernel(joint=_ctc_backward),
+    aten="_ctc_loss", samples=_ctc_samples,
+)  # fmt: skip

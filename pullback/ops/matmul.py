@@ -12,8 +12,8 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
 
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, conjugate, linear, op, passed_on
 from ..kernels.order import ordered
 from ..kernels.products import batched_product, product
@@ -80,8 +80,11 @@ def _right_of_batches(g: Any, a: Any, b_shape: tuple) -> Any:
     return matmul(adjoint(a), g)
 
 
-def _plain_matrices(a: Any, b: Any) -> bool:
-    return type(a) is ndarray is type(b) and a.itemsize > 2
+def _matrices(draw: Any, turned: str = "") -> Any:
+    """Two matrices to multiply, few, none and many; the one that is named stands turned."""
+    for n, m, k in ((3, 4, 2), (1, 3, 1), (0, 3, 2), (100, 120, 110)):
+        first = (m, n) if turned == "first" else (n, m)
+        yield (draw(*first), draw(*((k, m) if turned == "second" else (m, k)))), {}
 
 
 # Real matrices, the commonest case of all: products in which one factor is taken transposed, closed under taking
@@ -94,20 +97,13 @@ mm: Op = op(
     b=_right,
     autocast="short",
     batch=PRODUCT,
-    real_rules={
-        # What is small takes no further call: every backward pass of a network comes by here.
-        "a": lambda g, b: (
-            g.dot(b.T)
-            if type(g) is ndarray is type(b) and g.size + b.size <= PRODUCT_ON_ONE_THREAD and g.itemsize > 2
-            else times_transposed(g, b)
-        ),
-        "b": lambda g, a: (
-            a.T.dot(g)
-            if type(g) is ndarray is type(a) and g.size + a.size <= PRODUCT_ON_ONE_THREAD and g.itemsize > 2
-            else transposed_times(a, g)
-        ),
-    },
+    real_rules={"a": lambda g, b: times_transposed(g, b), "b": lambda g, a: transposed_times(a, g)},
+    kernel=kernel(  # what is small takes no further call: every backward pass of a network comes by here
+        a=lambda g, b: g.dot(b.T) if g.size + b.size <= PRODUCT_ON_ONE_THREAD and g.itemsize > 2 else NotImplemented,
+        b=lambda g, a: a.T.dot(g) if g.size + a.size <= PRODUCT_ON_ONE_THREAD and g.itemsize > 2 else NotImplemented,
+    ),
     large="rules side by side",
+    samples=_matrices,
 )
 times_transposed: Op = op(
     "MmBackward0",
@@ -118,9 +114,14 @@ times_transposed: Op = op(
     autocast="short",
     batch=TIMES_TRANSPOSED,
     real_rules={
-        "first": lambda g, second: product(g, second) if _plain_matrices(g, second) else mm(g, second),
-        "second": lambda g, first: product(g.T, first) if _plain_matrices(g, first) else transposed_times(g, first),
+        "first": lambda g, second: mm(g, second),
+        "second": lambda g, first: transposed_times(g, first),
     },
+    kernel=kernel(
+        first=lambda g, second: product(g, second) if g.itemsize > 2 else NotImplemented,
+        second=lambda g, first: product(g.T, first) if g.itemsize > 2 else NotImplemented,
+    ),
+    samples=lambda draw: _matrices(draw, "second"),
     taken_apart="product with transposed",
 )
 transposed_times: Op = op(
@@ -132,9 +133,14 @@ transposed_times: Op = op(
     autocast="short",
     batch=TRANSPOSED_TIMES,
     real_rules={
-        "left": lambda g, right: product(right, g.T) if _plain_matrices(g, right) else times_transposed(right, g),
-        "right": lambda g, left: product(left, g) if _plain_matrices(g, left) else mm(left, g),
+        "left": lambda g, right: times_transposed(right, g),
+        "right": lambda g, left: mm(left, g),
     },
+    kernel=kernel(
+        left=lambda g, right: product(right, g.T) if g.itemsize > 2 else NotImplemented,
+        right=lambda g, left: product(left, g) if g.itemsize > 2 else NotImplemented,
+    ),
+    samples=lambda draw: _matrices(draw, "first"),
     taken_apart="product of transposed",
 )
 bmm: Op = op(
@@ -181,12 +187,9 @@ mv: Op = op(
     b=_mv_vector,
     autocast="short",
     batch=PRODUCT_WITH_VECTOR,
-    real_rules={
-        "a": lambda g, b: column(g) * b,
-        "b": lambda g, a: (
-            g.dot(a) if type(a) is ndarray is type(g) and a.ndim == 2 and g.itemsize > 2 else _mv_vector(g, a)
-        ),
-    },
+    real_rules={"a": lambda g, b: column(g) * b, "b": _mv_vector},
+    kernel=kernel(b=lambda g, a: g.dot(a) if a.ndim == 2 and g.itemsize > 2 else NotImplemented),
+    samples=lambda draw: [((draw(n, m), draw(m)), {}) for n, m in ((3, 4), (1, 1), (0, 3), (200, 300))],
 )
 vm: Op = op(
     "SqueezeBackward4",  # a vector times a matrix: to torch, a product of matrices with a dim put in and taken out

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, linear, op
 from ..kernels.thresholds import DISTANCES_BY_KERNEL
 from .fusing import drop, number_for, zero_of
@@ -127,11 +128,10 @@ def _differences(a: Any, b: Any) -> Any:
     return a[..., :, None, :] - b[..., None, :, :]
 
 
-def _by_coordinates(a: Any, b: Any, order: float) -> bool:
+def _are_many(a: Any, b: Any, order: float) -> bool:
     """Whether these are two large sets of points for which there is a kernel."""
-    plain = type(a) is np.ndarray and type(b) is np.ndarray and a.ndim == b.ndim == 2
     return (
-        plain
+        a.ndim == b.ndim == 2
         and order in (1, 2)
         and len(a) * len(b) >= DISTANCES_BY_KERNEL
         and a.dtype.kind == "f"
@@ -139,25 +139,50 @@ def _by_coordinates(a: Any, b: Any, order: float) -> bool:
     )
 
 
-def _distances(a: Any, b: Any, order: float) -> Any:
-    if _by_coordinates(a, b, order):
-        from ..kernels.distances import distances
+def _kernels() -> Any:
+    from ..kernels import distances  # not part of every program
 
-        return distances(a, b, order)
-    difference = _differences(a, b)
+    return distances
+
+
+def _distances(a: Any, b: Any, order: float) -> Any:
+    size = np.abs(_differences(a, b))
     if order == 0:  # how many coordinates differ; whether nan does is not known
+        return np.sum(np.minimum(np.ceil(size), 1), axis=-1)
+    if math.isinf(order):
+        return np.max(size, axis=-1)
+    if order in (1, 2):
+        return np.sum(size, axis=-1) if order == 1 else np.sqrt(np.sum(size * size, axis=-1))
+    return np.sum(size**order, axis=-1) ** (1 / order)
+
+
+def _fast_distances(a: Any, b: Any, order: float) -> Any:
+    if _are_many(a, b, order):
+        return _kernels().distances(a, b, order)
+    difference = _differences(a, b)
+    if order == 0:
         difference, order = np.minimum(np.ceil(np.abs(difference)), 1), 1
     return _vector_norm(difference, order, (difference.ndim - 1,), False)
 
 
-def _distances_left(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:
-    if type(g) is np.ndarray and _by_coordinates(a, b, order):
-        from ..kernels.distances import distances_backward
+def _fast_pair_distances(x: Any, order: float) -> Any:
+    return _kernels().pair_distances(x, order) if _are_many(x, x, order) else _pairs(_fast_distances(x, x, order))
 
-        return distances_backward(g, a, b, out, order)
+
+def _distances_left(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:
     difference = _differences(a, b)
     last = len(difference.shape) - 1
     return np.sum(norm_pullback(g, difference, out, order, (last,), False), axis=last - 1)
+
+
+def _distances_left_backward(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:
+    return _kernels().distances_backward(g, a, b, out, order) if _are_many(a, b, order) else NotImplemented
+
+
+def _sets_of_points(draw: Any, pairs: bool = False) -> Any:
+    for first, second in ((3, 4), (0, 2), (140, 100)):
+        for order in (1.0, 2.0, 3.0):
+            yield ((draw(first, 3),) if pairs else (draw(first, 3), draw(second, 3))), {"order": order}
 
 
 distances_of: Op = op(
@@ -165,9 +190,15 @@ distances_of: Op = op(
     _distances,
     a=_distances_left,
     b=lambda g, a, b, out, order: _distances_left(np.swapaxes(g, -1, -2), b, a, np.swapaxes(out, -1, -2), order),
+    kernel=kernel(
+        _fast_distances,
+        a=_distances_left_backward,
+        b=lambda g, a, b, out, order: _distances_left_backward(g.T, b, a, out.T, order),
+    ),
     autocast="full",
     batch=MATRICES,
     aten="_cdist_forward",
+    samples=_sets_of_points,
 )
 
 
@@ -198,25 +229,15 @@ pairs_of: Op = linear(
 )
 
 
-def _pair_distances(x: Any, order: float) -> Any:
-    if _by_coordinates(x, x, order):
-        from ..kernels.distances import pair_distances
-
-        return pair_distances(x, order)
-    return _pairs(_distances(x, x, order))
-
-
-def _pair_distances_pullback(g: Any, x: Any, out: Any, order: float) -> Any:
-    if type(g) is np.ndarray and _by_coordinates(x, x, order):
-        from ..kernels.distances import pair_distances_backward
-
-        return pair_distances_backward(g, x, out, order)
-    return _distances_left(symmetric(g), x, x, symmetric(out), order)
-
-
 pair_distances: Op = op(
     "PdistBackward0",
-    _pair_distances,
-    x=_pair_distances_pullback,
-    samples=arrays((4, 3), order=2.0),
+    lambda x, order: _pairs(_distances(x, x, order)),
+    x=lambda g, x, out, order: _distances_left(symmetric(g), x, x, symmetric(out), order),
+    kernel=kernel(
+        _fast_pair_distances,
+        x=lambda g, x, out, order: (
+            _kernels().pair_distances_backward(g, x, out, order) if _are_many(x, x, order) else NotImplemented
+        ),
+    ),
+    samples=lambda draw: _sets_of_points(draw, pairs=True),
 )

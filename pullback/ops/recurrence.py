@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.kernel import kernel
 from ..autograd.op import Op, fused, op
 from ..kernels import recurrence, recurrent_cells
-from .fusing import plain, recorded_pullback
+from .fusing import recorded_pullback
 from .layouts import STEP, STEPS
 from .matmul import linear_layer, linear_map
 from .pointwise import relu, sigmoid, tanh
@@ -67,7 +68,7 @@ def composed_layer(
         if size < active:
             ended.append(_rows(state, size, active))
             state = _rows(state, 0, size)
-        elif size > active:
+        elif size > active or state is None:
             joining = _rows(first, active, size)
             state = joining if state is None else _joined([state, joining])
         active = size
@@ -89,6 +90,29 @@ def _joined(states: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     return np.concatenate(hidden), None if cells[0] is None else np.concatenate(cells)
 
 
+def _cell_samples(draw: Any, gates: int, cell: bool = False) -> Any:
+    """The operands of one step, with biases and without; few samples, none and many."""
+    for samples, size, units in ((2, 1, 1), (3, 2, 2), (0, 2, 3), (300, 20, 40)):
+        for biases in (True, False):
+            bias = [draw(gates * units) if biases else None for _ in range(2)]
+            state = draw(samples, units), draw(samples, units) if cell else None
+            yield draw(samples, size), *state, draw(gates * units, size), draw(gates * units, units), *bias
+
+
+def _layer_samples(draw: Any) -> Any:
+    """Several steps, forwards and backwards; all samples of one length, or longer ones first."""
+    for mode, gates in (("RNN_TANH", 1), ("GRU", 3), ("LSTM", 4)):
+        for x, hidden, cell, *weights in _cell_samples(draw, gates, mode == "LSTM"):
+            steps = draw(4, *x.shape)
+            for reverse in (False, True):
+                params = {"mode": mode, "sizes": None, "reverse": reverse}
+                yield (steps, hidden, cell, *weights, None), params
+                if len(x) > 2:
+                    sizes = (len(x), len(x), 2)
+                    packed = draw(sum(sizes), x.shape[1])
+                    yield (packed, hidden, cell, *weights, None), {**params, "sizes": sizes}
+
+
 # --- operations ------------------------------------------------------------------------------------------------------
 
 
@@ -104,15 +128,25 @@ def _layer_pullback(
     g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, weight_hr: Any,
     extras: Any, needs: tuple, mode: str, sizes: Any, reverse: bool
 ) -> tuple[Any, ...]:  # fmt: skip
-    arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
-    slopes = (g[0], g[4], g[5] if mode == "LSTM" else None)
-    params = {"mode": mode, "sizes": sizes, "reverse": reverse}
-    if plain(*slopes, *arrays):
-        return recurrence.backward(slopes, arrays, extras[:3], needs=needs, **params)
     from ..arrays.recurrence_rules import folded_pullback
 
+    arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
+    slopes, params = _layer_slopes(g, mode), {"mode": mode, "sizes": sizes, "reverse": reverse}
     found = folded_pullback(slopes, arrays, extras[:3], needs, params)
     return found if found is not None else recorded_pullback(composed_layer, slopes, arrays, params, needs)
+
+
+def _layer_slopes(g: Any, mode: str) -> tuple[Any, Any, Any]:
+    return g[0], g[4], g[5] if mode == "LSTM" else None
+
+
+def _layer_backward(
+    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, weight_hr: Any,
+    extras: Any, needs: tuple, mode: str, sizes: Any, reverse: bool
+) -> tuple[Any, ...]:  # fmt: skip
+    arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
+    params = {"mode": mode, "sizes": sizes, "reverse": reverse}
+    return recurrence.backward(_layer_slopes(g, mode), arrays, extras[:3], needs=needs, **params)
 
 
 layer: Op = op(
@@ -120,6 +154,8 @@ layer: Op = op(
     _layer,
     inputs=("x", "hidden", "cell", "weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"),
     joint=_layer_pullback,
+    kernel=kernel(joint=_layer_backward),
+    samples=_layer_samples,
     outputs=0,
     undefined_allowed=True,
     batch=STEPS,
@@ -130,13 +166,19 @@ _STEP = ("x", "hidden", "cell", "weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 def _rnn_pullback(
+    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, needs: tuple,
+    mode: str
+) -> tuple[Any, ...]:  # fmt: skip
+    arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
+    return recorded_pullback(composed_cell, (g,), arrays, {"mode": mode}, needs)
+
+
+def _rnn_backward(
     g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, out: Any,
     needs: tuple, mode: str
 ) -> tuple[Any, ...]:  # fmt: skip
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
-    if type(g) is np.ndarray:  # then all is: only plain arrays come here in a forward pass
-        return recurrent_cells.rnn_backward(g, arrays, out, needs, mode)
-    return recorded_pullback(composed_cell, (g,), arrays, {"mode": mode}, needs)
+    return recurrent_cells.rnn_backward(g, arrays, out, needs, mode)
 
 
 rnn_cell: Op = op(
@@ -144,19 +186,28 @@ rnn_cell: Op = op(
     recurrent_cells.rnn,
     inputs=_STEP,
     joint=_rnn_pullback,
+    kernel=kernel(joint=_rnn_backward),
+    samples=lambda draw: [
+        (given, {"mode": mode}) for given in _cell_samples(draw, 1) for mode in ("RNN_TANH", "RNN_RELU")
+    ],
     batch=STEP,
     aten="_thnn_fused_lstm_cell",
 )
 
 
 def _gru_pullback(
+    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, needs: tuple
+) -> tuple[Any, ...]:  # fmt: skip
+    arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
+    return recorded_pullback(composed_cell, (g,), arrays, {"mode": "GRU"}, needs)
+
+
+def _gru_backward(
     g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, extras: Any,
     needs: tuple
 ) -> tuple[Any, ...]:  # fmt: skip
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
-    if type(g) is np.ndarray:
-        return recurrent_cells.gru_backward(g, arrays, extras, needs)
-    return recorded_pullback(composed_cell, (g,), arrays, {"mode": "GRU"}, needs)
+    return recurrent_cells.gru_backward(g, arrays, extras, needs)
 
 
 gru_cell: Op = fused(
@@ -164,19 +215,26 @@ gru_cell: Op = fused(
     recurrent_cells.gru,
     inputs=_STEP,
     joint=_gru_pullback,
+    kernel=kernel(joint=_gru_backward),
+    samples=lambda draw: [(given, {}) for given in _cell_samples(draw, 3)],
     batch=STEP,
     aten="_thnn_fused_lstm_cell",
 )
 
 
 def _lstm_pullback(
+    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, needs: tuple
+) -> tuple[Any, ...]:  # fmt: skip
+    arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
+    return recorded_pullback(composed_cell, g[:2], arrays, {"mode": "LSTM"}, needs)
+
+
+def _lstm_backward(
     g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, extras: Any,
     needs: tuple
 ) -> tuple[Any, ...]:  # fmt: skip
-    arrays, slopes = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh), g[:2]
-    if plain(*slopes):
-        return recurrent_cells.lstm_backward(slopes, arrays, extras, needs)
-    return recorded_pullback(composed_cell, slopes, arrays, {"mode": "LSTM"}, needs)
+    arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
+    return recurrent_cells.lstm_backward(g[:2], arrays, extras, needs)
 
 
 lstm_cell: Op = op(
@@ -184,6 +242,8 @@ lstm_cell: Op = op(
     recurrent_cells.lstm,
     inputs=_STEP,
     joint=_lstm_pullback,
+    kernel=kernel(joint=_lstm_backward),
+    samples=lambda draw: [(given, {}) for given in _cell_samples(draw, 4, cell=True)],
     outputs=0,
     undefined_allowed=True,
     batch=STEP,

@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy import empty, generic, ndarray
+from numpy import empty
 
 from ..arrays.mostly_zeros import Picked
 from ..autograd.kernel import kernel
@@ -22,7 +22,7 @@ from ..kernels.products import total
 from ..kernels.thresholds import EXACT_RUN, FOLDED_REDUCTION, SHARED_SUM, SHORT_REDUCTION
 from .fusing import keep
 from .layouts import ALL_ALONG, Layout, along
-from .samples import rows
+from .samples import reals, rows
 from .shape import _expand, expand, reshape
 from .striding import in_order
 
@@ -33,13 +33,23 @@ def kept_shape(shape: tuple[Any, ...], axis: tuple[Any, ...]) -> tuple[Any, ...]
 
 def spread(g: Any, x_shape: tuple[Any, ...], axis: tuple[Any, ...], keepdims: Any) -> Any:
     """The cotangent of a reduction, repeated over what was reduced."""
-    if type(g) is np.ndarray or isinstance(g, np.generic):
-        if not g.ndim:
-            return spread_all(g, x_shape)
-        return _expand(g if keepdims or len(axis) == len(x_shape) else g.reshape(kept_shape(x_shape, axis)), x_shape)
     if not keepdims and len(axis) != len(x_shape):
         g = reshape(g, shape=kept_shape(x_shape, axis))
     return expand(g, shape=x_shape)
+
+
+def _fast_spread(g: Any, x_shape: tuple[Any, ...], axis: tuple[Any, ...], keepdims: Any) -> Any:
+    if not g.ndim:
+        return _fast_spread_all(g, x_shape)
+    return _expand(g if keepdims or len(axis) == len(x_shape) else g.reshape(kept_shape(x_shape, axis)), x_shape)
+
+
+def _fast_spread_all(g: Any, x_shape: tuple[Any, ...]) -> Any:
+    if prod(x_shape) > SHORT_REDUCTION:
+        return _expand(np.asarray(g), x_shape)
+    whole = empty(x_shape, g.dtype)  # a view of one number would take longer to make
+    whole.fill(g)
+    return whole
 
 
 def unkeep(value: Any, axis: tuple[Any, ...], keepdims: Any) -> Any:
@@ -106,11 +116,23 @@ def _squares_of_runs(x: Any, axis: tuple) -> Any:
     return None
 
 
-def _sum_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
-    return spread(g, x_shape, axis, keepdims)
+def _samples_over_axes(draw: Any) -> Any:
+    """Sums over the first axis, the last and all, which are kept or not."""
+    for (x,), params in rows()(draw):
+        for axis in {(params["axis"],), tuple(range(x.ndim))}:
+            for keepdims in (False, True):
+                yield (x,), {"axis": axis, "keepdims": keepdims}
 
 
-sum_axes: Op = linear("SumBackward1", _sum, x=_sum_transpose, batch=along("axis"), aten="sum.dim_IntList")
+sum_axes: Op = linear(
+    "SumBackward1",
+    _sum,
+    x=lambda g, x_shape, axis, keepdims: spread(g, x_shape, axis, keepdims),
+    kernel=kernel(x=_fast_spread),
+    batch=along("axis"),
+    aten="sum.dim_IntList",
+    samples=_samples_over_axes,
+)
 
 
 def _all_axes(shape: tuple) -> tuple:
@@ -124,17 +146,6 @@ def _sum_all(x: Any) -> Any:
     return _sum(x, _all_axes(x.shape), False)
 
 
-def spread_all(g: Any, x_shape: tuple[Any, ...]) -> Any:
-    """The cotangent of a full reduction, repeated for every element."""
-    if type(g) is not ndarray and not isinstance(g, generic):
-        return expand(g, shape=x_shape)
-    if prod(x_shape) > SHORT_REDUCTION:
-        return _expand(np.asarray(g), x_shape)
-    whole = empty(x_shape, g.dtype)  # a view of one number would take longer to make
-    whole.fill(g)
-    return whole
-
-
 def _all_of_each(reduction: Op) -> Layout:
     """The layout of a full reduction: the other one, over all axes but the batch's."""
 
@@ -144,7 +155,14 @@ def _all_of_each(reduction: Op) -> Layout:
     return Layout(batch)
 
 
-sum_all: Op = linear("SumBackward0", _sum_all, x=spread_all, batch=_all_of_each(sum_axes))
+sum_all: Op = linear(
+    "SumBackward0",
+    _sum_all,
+    x=lambda g, x_shape: expand(g, shape=x_shape),
+    kernel=kernel(x=_fast_spread_all),
+    batch=_all_of_each(sum_axes),
+    samples=reals(),
+)
 
 
 def count_of(shape: tuple[Any, ...], axis: tuple[Any, ...]) -> int:
@@ -162,7 +180,19 @@ def mean_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
     return spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
 
 
-mean_axes: Op = linear("MeanBackward1", _mean, x=mean_transpose, batch=along("axis"), aten="mean.dim")
+def _mean_backward(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
+    return _fast_spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
+
+
+mean_axes: Op = linear(
+    "MeanBackward1",
+    _mean,
+    x=mean_transpose,
+    kernel=kernel(x=_mean_backward),
+    batch=along("axis"),
+    aten="mean.dim",
+    samples=_samples_over_axes,
+)
 
 
 def _mean_all(x: Any) -> Any:
@@ -171,9 +201,13 @@ def _mean_all(x: Any) -> Any:
 
 
 mean_all: Op = linear(
-    "MeanBackward0", _mean_all, x=lambda g, x_shape: spread_all(g / max(math.prod(x_shape), 1), x_shape),
+    "MeanBackward0",
+    _mean_all,
+    x=lambda g, x_shape: expand(g / max(prod(x_shape), 1), shape=x_shape),
+    kernel=kernel(x=lambda g, x_shape: _fast_spread_all(g / max(prod(x_shape), 1), x_shape)),
     batch=_all_of_each(mean_axes),
-)  # fmt: skip
+    samples=reals(),
+)
 
 # --- softmax ---
 

@@ -15,7 +15,6 @@ from tests.ops.test_gradients import ROWS, inputs
 
 NOT_YET = {  # and why
     "as_strided": "a view is made of addresses in NumPy's memory",
-    "attention": "its kernel has no formula beside it",
     "ctc": "its recursion over labels works on NumPy's memory",
 }
 

@@ -7,6 +7,8 @@ DIFFERENCES_MISLEAD = {
     "ctc.ctc": "its input holds logarithms of probabilities",
     "normalization.fixed_norm": "statistics are constants",
     "embedding.lookup_rows": "its gradient is sparse",
+    "recurrence.layer": "some of its results are for rules alone",
+    "recurrence.lstm_cell": "some of its results are for rules alone",
     "loss.cross_entropy": "weights of classes are constants",
     "loss.cross_entropy_2d": "weights of classes are constants",
     "linalg.cholesky_inverse": "its input is triangular",
@@ -15,16 +17,18 @@ DIFFERENCES_MISLEAD = {
 }
 
 # Rules that `explain` describes by what they use.
-DESCRIBED = set()
+DESCRIBED = {"recurrence.layer", "recurrence.lstm_cell", "recurrence.gru_cell", "recurrence.rnn_cell"}
 
 # Kernels of operations that have samples of their own, which work on NumPy's memory alone, and functions that CuPy does not have.
 _NOT_ELSEWHERE = {
+    "ctc": "ctc",
     "embedding": "lookup_rows",  # its gradient is dense there
     "fft": "frames overlap_add",
     "linalg": "solve_vector unit_diagonal",
     "norms": "distance pair_distances pairs_of symmetric",
     "pairs": "divide_trunc fmod lerp_scalar",
     "pointwise": "fill_from",
+    "recurrence": "gru_cell layer lstm_cell",
     "special": """
         airy_ai airy_ai_derivative chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
         hermite_polynomial_h hermite_polynomial_he igamma igammac laguerre_polynomial_l legendre_polynomial_p
@@ -44,7 +48,6 @@ _UNCOVERED = {
     "pooling": "fractional_max_pool[2] fractional_max_pool[3]",
     "quantization": "fake_quantize fake_quantize_by_tensors fake_quantize_channels",
     "rearranging": "empty_sum",
-    "recurrence": "gru_cell layer lstm_cell rnn_cell",
     "scatter_reduce": "count tie_count",
     "shape": "replace_selected replace_slice unsqueeze_in_place",
     "sorting": "cummin distinct distinct_slices runs",

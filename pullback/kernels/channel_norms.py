@@ -28,6 +28,11 @@ def _folded(x: Any) -> Any:
     return x if len(shape) <= 3 else x.reshape(shape[0], shape[1], math.prod(shape[2:]))
 
 
+def _unfolded(out: Any, x: Any) -> Any:
+    """The array in the shape of another, and itself where it has it: of a view, a leaf would make a copy for its gradient."""
+    return out if out.shape == x.shape else out.reshape(x.shape)
+
+
 def _column(values: Any, folded: Any) -> Any:
     """One value a channel, shaped to broadcast against what `_folded` gives."""
     return values if folded.ndim == 2 else values[:, None]
@@ -43,7 +48,25 @@ def _channel_sums(x: Any) -> Any:
 
 def _channel_products(x: Any, y: Any) -> Any:
     """Sums of products over everything but channels."""
-    return _channel_sums(x * y) if x.ndim == 2 else np.add.reduce(np.vecdot(x, y), axis=0)
+    if x.ndim > 2:
+        return np.add.reduce(np.vecdot(x, y), axis=0)
+    return sum(_channel_sums(x[rows] * y[rows]) for rows in _blocks(x))
+
+
+def _centred_products(g: Any, x: Any, mean: Any) -> Any:
+    """Sums of `g * (x - mean)` over everything but channels."""
+    if x.ndim > 2:
+        return _channel_products(g, x - mean[:, None])
+    return sum(_channel_sums(g[rows] * (x[rows] - mean)) for rows in _blocks(x))
+
+
+_BLOCK = 1 << 16  # elements: what is between fits a cache, and takes no memory of the size of the input
+
+
+def _blocks(x: Any) -> list[slice]:
+    """The rows of a matrix in blocks; one at least, so that sums of nothing have a shape."""
+    step = max(_BLOCK // max(x.shape[1], 1), 1)
+    return [slice(start, start + step) for start in range(0, max(len(x), 1), step)]
 
 
 def _pooled(means: Any, squares: Any, length: int, axis: int) -> tuple:
@@ -97,18 +120,22 @@ def batch_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, n
     if channels.suits(x):
         return _large_batch_norm_backward(g, x, weight, mean, variance, needs, eps)
     upstream, folded = _folded(g), _folded(x)
-    centred = folded - _column(mean, folded)
     scale = np.reciprocal(np.sqrt(variance + number(eps, x.dtype)))
     total = _channel_sums(upstream)
-    projected = _channel_products(upstream, centred) * scale
+    projected = _centred_products(upstream, folded, mean) * scale
     if not needs[0]:
         return None, projected, total
     share = number(1 / max(x.size // max(x.shape[1], 1), 1), x.dtype)
     factor = scale if weight is None else scale * weight
+    slope, offset = (_column(each, folded) for each in (factor * scale * projected * share, factor * total * share))
     out = upstream * _column(factor, upstream)
-    np.multiply(centred, _column(factor * scale * projected * share, centred), centred)
-    np.add(centred, _column(factor * total * share, centred), centred)
-    return np.subtract(out, centred, out).reshape(x.shape), projected, total
+    mean = _column(mean, folded)
+    for rows in _blocks(folded) if folded.ndim == 2 else [slice(None)]:
+        centred = folded[rows] - mean
+        np.multiply(centred, slope, centred)
+        np.add(centred, offset, centred)
+        np.subtract(out[rows], centred, out[rows])
+    return _unfolded(out, x), projected, total
 
 
 def _large_batch_norm_backward(
@@ -226,7 +253,8 @@ def fixed_norm(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: fl
         values = (np.tile(value.astype(x.dtype, copy=False), x.shape[0]) for value in (scale, offset))
         return channels.scaled(x, *values)
     scale = _beside(scale, x)
-    out = (x - _beside(mean, x)) * scale
+    out = x - _beside(mean, x)
+    np.multiply(out, scale, out)
     if bias is not None:
         out += _beside(bias, x)
     return out
@@ -240,10 +268,10 @@ def fixed_norm_backward(g: Any, x: Any, mean: Any, variance: Any, weight: Any, n
     scale = np.reciprocal(np.sqrt(variance + number(eps, variance.dtype)))
     factor = scale if weight is None else scale * weight
     return (
-        (upstream * _column(factor, upstream)).reshape(x.shape) if needs[0] else None,
+        _unfolded(upstream * _column(factor, upstream), x) if needs[0] else None,
         None,
         None,
-        _channel_products(upstream, folded - _column(mean, folded)) * scale if needs[3] else None,
+        _centred_products(upstream, folded, mean) * scale if needs[3] else None,
         _channel_sums(upstream) if needs[4] else None,
     )
 

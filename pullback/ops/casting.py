@@ -11,7 +11,8 @@ from ..kernels.like import copy, empty
 from ..kernels.order import beside, copied_in, with_steps_of
 from ..kernels.order import converted as in_its_order
 from ..kernels.thresholds import CAST_BY_BITS
-from .layouts import COPIED_INTO, LEADING, SAME
+from .layouts import COPIED_INTO, ELEMENTWISE, LEADING, SAME
+from .samples import Draw, Sample, arrays
 
 
 def ready_for(dtype: Any, x: Any) -> Any:
@@ -42,11 +43,20 @@ def _copied(target: Any, x: Any) -> Any:
 # The tape's edge casts cotangents back, so the pullback of a cast is the identity.
 cast: Op = linear("ToCopyBackward0", _cast, x=lambda g: g, batch=SAME, title="to", aten="_to_copy")
 clone: Op = linear("CloneBackward0", copy, x=lambda g: g, batch=SAME)
-clone_in: Op = linear("CloneBackward0", lambda x, order: copied_in(x, order), x=lambda g: g, batch=SAME)
+clone_in: Op = linear(
+    "CloneBackward0", lambda x, order: copied_in(x, order), x=lambda g: g, samples=arrays((2, 3), order=(1, 0))
+)
 clone_contiguous: Op = linear("CloneBackward0", lambda x: copy(x, "C"), x=lambda g: g, batch=SAME)
 # Torch shows the copy's target, which has no gradient, as the first of two inputs.
 copied: Op = linear(
-    "torch::autograd::CopyBackwards", _copied, target=None, x=lambda g: g, batch=SAME, hidden_inputs=(), aten="copy_"
+    "torch::autograd::CopyBackwards",
+    _copied,
+    target=None,
+    x=lambda g: g,
+    batch=ELEMENTWISE,
+    hidden_inputs=(),
+    aten="copy_",
+    samples=arrays((2, 3), (2, 3)),
 )
 
 
@@ -89,8 +99,18 @@ def _as_complex(x: Any) -> Any:
     return x.view(kind)[..., 0]
 
 
+def _complex(draw: Draw) -> list[Sample]:
+    return [((draw(2, 3) + 1j * draw(2, 3),), {})]
+
+
 view_as_real: Op = op(
-    "ViewAsRealBackward0", _as_real, kind="real_linear", view=True, x=lambda g: complex_pairs(g), batch=LEADING
+    "ViewAsRealBackward0",
+    _as_real,
+    kind="real_linear",
+    view=True,
+    x=lambda g: complex_pairs(g),
+    batch=LEADING,
+    samples=_complex,
 )
 view_as_complex: Op = op(
     "ViewAsComplexBackward0",
@@ -99,12 +119,20 @@ view_as_complex: Op = op(
     view=True,
     x=lambda g: real_pairs(g),
     batch=LEADING,
+    samples=arrays((3, 2)),
 )
 # The same for cotangents, which need not be views.
 complex_pairs: Op = op(
-    "ViewAsComplexBackward0", _as_complex, kind="real_linear", x=lambda g: real_pairs(g), batch=LEADING
+    "ViewAsComplexBackward0",
+    _as_complex,
+    kind="real_linear",
+    x=lambda g: real_pairs(g),
+    batch=LEADING,
+    samples=arrays((3, 2)),
 )
-real_pairs: Op = op("ViewAsRealBackward0", _as_real, kind="real_linear", x=lambda g: complex_pairs(g), batch=LEADING)
+real_pairs: Op = op(
+    "ViewAsRealBackward0", _as_real, kind="real_linear", x=lambda g: complex_pairs(g), batch=LEADING, samples=_complex
+)
 real: Op = op(
     "SelectBackward0", lambda x: x.real, kind="real_linear", view=True, x=lambda g: g, batch=SAME, aten="select.int"
 )
@@ -115,6 +143,7 @@ imag: Op = op(
     view=True,
     x=lambda g: g * 1j,
     batch=SAME,
+    samples=_complex,
     aten="select.int",
 )
 

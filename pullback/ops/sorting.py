@@ -340,7 +340,12 @@ def _running(x: Any, axis: int, ufunc: Any) -> tuple:
 
 
 cummax: Op = _selection("CummaxBackward0", lambda x, axis, keepdims: _running(x, axis, np.maximum), distinct=False)
-cummin: Op = _selection("CumminBackward0", lambda x, axis, keepdims: _running(x, axis, np.minimum), distinct=False)
+cummin: Op = _selection(
+    "CumminBackward0",
+    lambda x, axis, keepdims: _running(x, axis, np.minimum),
+    distinct=False,
+    samples=lambda draw: [((draw(2, 3),), {"axis": 1, "keepdims": True})],
+)
 
 
 # --- distinct elements: (elements, where each element of the input is among them, how often each occurs) ---

@@ -28,15 +28,15 @@ class DoesNotApply(Exception):
     """A check says nothing about a sample, and this is why."""
 
 
-def is_real(value):
-    return isinstance(value, np.ndarray) and value.dtype == np.float64
+def is_inexact(value):
+    return isinstance(value, np.ndarray) and value.dtype in (np.float64, np.complex128)
 
 
 def positions(op, inputs):
     """The inputs that derivatives are taken by."""
     if op.pushforward is None and op.joint is None and not any(op.rules.values()):
         raise DoesNotApply("no rules")
-    found = [number for number, value in enumerate(inputs) if is_real(value) and op.differentiable(number)]
+    found = [number for number, value in enumerate(inputs) if is_inexact(value) and op.differentiable(number)]
     if not found or sum(inputs[number].size for number in found) > FEW:
         raise DoesNotApply("nothing to differentiate by" if not found else "too many elements")
     if not all(np.abs(inputs[number]).max(initial=0) <= FAR for number in found):  # or there is none
@@ -71,7 +71,7 @@ def need_slope(call, inputs, moving):
         moved = [wrap(inputs[number] + factor * step * way) for number, way in zip(moving, ways, strict=True)]
         found = call(*moved)
         found = found if isinstance(found, (tuple, list)) else (found,)
-        return [part.detach().numpy() for part in found if part.is_floating_point()]
+        return [part.detach().numpy() for part in found if part.dtype.is_floating_point or part.dtype.is_complex]
 
     for before, here, after in zip(*map(at, (-1, 0, 1)), strict=True):
         right, left = (after - here) / step, (here - before) / step
@@ -111,7 +111,7 @@ def forward_mode(op, inputs, params):
 
 def batches(op, inputs, params):
     """`vmap` gives what a loop over the examples gives."""
-    moving = [number for number, value in enumerate(inputs) if is_real(value)]
+    moving = [number for number, value in enumerate(inputs) if is_inexact(value)]
     if not moving or sum(inputs[number].size for number in moving) > 1000:
         raise DoesNotApply("nothing to batch" if not moving else "too many elements")
     call = call_of(op, inputs, params, moving)
@@ -140,9 +140,9 @@ def explanation(op, inputs, params):
 
 def autocast(op, inputs, params):
     """Inputs are cast as the field `autocast` says, and the operation takes them so."""
-    if not any(map(is_real, inputs)) or sum(x.size for x in inputs if isinstance(x, np.ndarray)) > 1000:
-        raise DoesNotApply("too many elements" if any(map(is_real, inputs)) else "nothing to compute with")
-    single = [x.astype(np.float32) if is_real(x) else x for x in inputs]
+    if not any(map(is_inexact, inputs)) or sum(x.size for x in inputs if isinstance(x, np.ndarray)) > 1000:
+        raise DoesNotApply("too many elements" if any(map(is_inexact, inputs)) else "nothing to compute with")
+    single = [x.astype(np.float32) if is_inexact(x) and x.dtype.kind == "f" else x for x in inputs]
     call = call_of(op, single, params, ())
     with pullback.autocast("cpu", dtype=pullback.bfloat16):
         found = call()
@@ -157,7 +157,7 @@ def autocast(op, inputs, params):
 
 def other_arrays(op, inputs, params):
     """On arrays of another library: the same value and gradient, in its memory."""
-    moving = [number for number, value in enumerate(inputs) if is_real(value) and op.differentiable(number)]
+    moving = [number for number, value in enumerate(inputs) if is_inexact(value) and op.differentiable(number)]
     if not moving or not 0 < sum(inputs[number].size for number in moving) <= 1000:
         raise DoesNotApply("nothing to compute with" if not moving else "too many elements, or none")
 
@@ -168,7 +168,7 @@ def other_arrays(op, inputs, params):
         outs = apply(op, tuple(given), params or None)
         outs = outs if isinstance(outs, (tuple, list)) else (outs,)
         kept = [out for out in outs if out.requires_grad]
-        weights = [wrap(kind(ones(tuple(out.shape)))) for out in kept]
+        weights = [wrap(kind(ones(tuple(out.shape), out._array.dtype))) for out in kept]
         gradients = grad(kept, [given[number] for number in moving], weights, allow_unused=True) if kept else ()
         shown = outs[:1] if op.first_only else outs  # what follows is for rules alone
         return [each._array for each in (*shown, *gradients) if each is not None]

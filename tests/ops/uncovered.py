@@ -22,6 +22,7 @@ DESCRIBED = {"recurrence.layer", "recurrence.lstm_cell", "recurrence.gru_cell", 
 # Kernels of operations that have samples of their own, which work on NumPy's memory alone, and functions that CuPy does not have.
 _NOT_ELSEWHERE = {
     "ctc": "ctc",
+    "casting": "clone_in",
     "embedding": "lookup_rows",  # its gradient is dense there
     "fft": "frames overlap_add",
     "linalg": "solve_vector unit_diagonal",
@@ -40,7 +41,6 @@ NOT_ELSEWHERE = {f"{place}.{name}" for place, names in _NOT_ELSEWHERE.items() fo
 
 # By file of pullback/ops/. Neither samples of their own, nor a row of the table of gradients: compared with torch alone.
 _UNCOVERED = {
-    "casting": "clone_in complex_pairs copied imag real_pairs view_as_complex view_as_real",
     "counting": "argwhere bincount hash_bits histc histogram isin nonzero_rows nonzero_static searchsorted",
     "decompositions": "eig",
     "linalg": "lu_factor permutation",
@@ -50,7 +50,7 @@ _UNCOVERED = {
     "rearranging": "empty_sum",
     "scatter_reduce": "count tie_count",
     "shape": "replace_selected replace_slice unsqueeze_in_place",
-    "sorting": "cummin distinct distinct_slices runs",
+    "sorting": "distinct distinct_slices runs",
     "square_roots": "matrix_sqrth sylvester",
     "striding": "clear_strided replace_strided",
     "vision": "affine_maps affine_points",

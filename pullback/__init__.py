@@ -70,7 +70,6 @@ from .version import __version__
 
 _quiet.drop_warnings()
 
-_interop.attach()
 _interop_einops.watch()
 _methods.attach()
 globals().update(_registry.FUNCTIONS)

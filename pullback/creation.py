@@ -17,8 +17,9 @@ from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in
 from .dtypes import dtype as dtype_type
 from .from_data import all_floats_between, array_from
 from .functional.operands import sizes_of
+from .functional.out_argument import write_out
 from .functional.refusals import blamed, must_be_tensor
-from .functional.registry import FUNCTIONS, METHODS, write_out
+from .functional.registry import public
 from .kernels.order import dense_order, empty_in, in_dims
 from .layout import dims_of, require_strided
 from .notices import warn_user
@@ -67,6 +68,7 @@ def numpy_dtype(dtype: Any) -> np.dtype:
 # --- from data ---
 
 
+@public(method=False, direct=True, asks="modes")
 def tensor(
     data: Any,
     *,
@@ -110,6 +112,7 @@ def _of_storage(storage: Any, dtype: Any) -> np.ndarray:
     return storage.as_array(getattr(storage, "dtype", dtypes.uint8) if dtype is None else as_dtype(dtype))
 
 
+@public(method=False, direct=True, asks="modes")
 def as_tensor(data: Any, dtype: dtype_type | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor, sharing memory where possible: a tensor of this dtype is returned as it is."""
     if device is not None:
@@ -129,6 +132,7 @@ def as_tensor(data: Any, dtype: dtype_type | None = None, device: Any = None) ->
     return tensor(data, dtype=dtype)
 
 
+@public(method=False, direct=True, asks="modes")
 def asarray(
     obj: Any,
     *,
@@ -181,6 +185,7 @@ def _sharing(obj: Any, dtype: Any) -> Tensor | None:
     return frombuffer(obj, dtype=default_dtype() if dtype is None else dtype)
 
 
+@public(method=False, direct=True, tensors=False)
 def scalar_tensor(
     s: Any, *, dtype: dtype_type | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
@@ -267,6 +272,7 @@ def _filled_with_ones(sizes: Any, kind: np.dtype) -> np.ndarray:
     return array
 
 
+@public(method=False, direct=True, tensors=False)
 def zeros(
     *args: Any,
     size: Any = None,
@@ -282,6 +288,7 @@ def zeros(
     return _made(np.zeros, args, size, dtype, requires_grad, device, layout, out)
 
 
+@public(method=False, direct=True, tensors=False)
 def ones(
     *args: Any,
     size: Any = None,
@@ -297,6 +304,7 @@ def ones(
     return _made(_filled_with_ones, args, size, dtype, requires_grad, device, layout, out)
 
 
+@public(method=False, direct=True, tensors=False)
 def empty(
     *args: Any,
     size: Any = None,
@@ -318,6 +326,7 @@ def empty(
     return made
 
 
+@public(method=False, direct=True, tensors=False)
 def full(
     size: Any,
     fill_value: Any,
@@ -397,6 +406,7 @@ def _zeros_like(array: np.ndarray, dtype: np.dtype | None = None) -> np.ndarray:
     return np.zeros_like(array, dtype=dtype)
 
 
+@public(method=False, direct=True)
 def zeros_like(
     input: Tensor,
     *,
@@ -411,6 +421,7 @@ def zeros_like(
     return _like(_zeros_like, input, dtype, requires_grad, device, memory_format)
 
 
+@public(method=False, direct=True)
 def ones_like(
     input: Tensor,
     *,
@@ -425,6 +436,7 @@ def ones_like(
     return _like(np.ones_like, input, dtype, requires_grad, device, memory_format)
 
 
+@public(method=False, direct=True)
 def empty_like(
     input: Tensor,
     *,
@@ -442,6 +454,7 @@ def empty_like(
     return made
 
 
+@public(method=False, direct=True)
 def full_like(
     input: Tensor,
     fill_value: Any,
@@ -473,7 +486,7 @@ def full_like(
 # --- methods that make tensors of the same kind ---
 
 
-def _new(creator: Any) -> Any:
+def _new(creator: Any) -> None:
     def method(
         self: Tensor, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any
     ) -> Tensor:
@@ -483,9 +496,10 @@ def _new(creator: Any) -> Any:
 
     method.__name__ = f"new_{creator.__name__}"
     method.__doc__ = f"`{creator.__name__}` in the dtype of this tensor unless told otherwise."
-    return method
+    public(function=False, direct=True)(method)
 
 
+@public(function=False, direct=True)
 def new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -493,20 +507,11 @@ def new_tensor(
     return tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
 
 
+@public(function=False, direct=True)
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """A tensor from sizes or data, in the dtype of this one, as the oldest constructor made it."""
     return legacy_tensor(Tensor, *args, **{"dtype": self.dtype, **kwargs}).to(self.dtype)
 
 
 for _function in (zeros, ones, empty, full):
-    METHODS[f"new_{_function.__name__}"] = _new(_function)
-METHODS["new_tensor"] = new_tensor
-METHODS["new"] = new
-FUNCTIONS.update(
-    {
-        f.__name__: f
-        for f in (
-            tensor, as_tensor, asarray, scalar_tensor, zeros, ones, empty, full, zeros_like, ones_like, empty_like, full_like,
-        )
-    }
-)  # fmt: skip
+    _new(_function)

@@ -22,7 +22,7 @@ from .dtypes import as_dtype, get_default_dtype
 from .functional.tensor_facts import disabled_torch_dispatch
 from .storage import storage_of
 from .tensor import Tensor, wrap
-from .torch_function import _Progress, redirect_functions, redirect_members, settings, takers_among
+from .torch_function import _Progress, functions_ask, members_ask, settings, takers_among
 from .torch_names.operators import Overload, overload_of
 
 
@@ -35,8 +35,8 @@ def join(cls: type) -> None:
     """An object of a class is about to be made: functions look out for it from now on, if it answers operations."""
     if dispatches(cls) and cls not in _Progress.dispatching:
         _Progress.dispatching.add(cls)
-        redirect_functions()
-        redirect_members(cls)
+        functions_ask()
+        members_ask(cls)
 
 
 class _Subclasses:

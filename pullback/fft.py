@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.autocast import run_in_float32
 from .autograd.op import Op
 from .autograd.tape import apply, wrap
 from .dtypes import as_dtype, default_dtype
 from .dtypes import dtype as dtype_type
+from .functional.gate import NUMPY
 from .functional.operands import as_tensor, wrap_dim
-from .functional.refusals import blamed
-from .functional.registry import with_out, write_out
+from .functional.out_argument import write_out
+from .functional.registry import public_in
 from .on_demand import names_on_demand
 from .ops import fft as ops
 from .ops.casting import cast, conj
@@ -150,7 +150,7 @@ def _transformed(name: str, input: Any, s: Any, dim: Any, norm: str | None) -> T
 def _named(function: Callable[..., Tensor], name: str, where: str) -> Callable[..., Tensor]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Inverse of `{name[1:]}`." if name[0] == "i" else _SENTENCES[name[0]].format(where)
-    return with_out(function)
+    return public_in("torch.fft", out="cast", autocast="full", spellings=NUMPY)(function)
 
 
 def _along_one(name: str) -> Callable[..., Tensor]:
@@ -206,20 +206,16 @@ def _shifted(input: Tensor, dim: Any, sign: int) -> Tensor:
     return input.roll(shifts, axes)
 
 
+@public_in("torch.fft")
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     """Move the zero frequency to the middle."""
-    try:
-        return _shifted(input, dim, 1)
-    except AttributeError as error:
-        raise blamed(error, fftshift) from None
+    return _shifted(input, dim, 1)
 
 
+@public_in("torch.fft")
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """Undo `fftshift`."""
-    try:
-        return _shifted(input, dim, -1)
-    except AttributeError as error:
-        raise blamed(error, ifftshift) from None
+    return _shifted(input, dim, -1)
 
 
 def _frequencies(
@@ -238,6 +234,7 @@ def _frequencies(
     return result.requires_grad_() if requires_grad else result
 
 
+@public_in("torch.fft")
 def fftfreq(
     n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: dtype_type | None = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False,
@@ -247,6 +244,7 @@ def fftfreq(
     return _frequencies("fftfreq", numbers, n, d, dtype, requires_grad, out)
 
 
+@public_in("torch.fft")
 def rfftfreq(
     n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: dtype_type | None = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False,
@@ -254,9 +252,5 @@ def rfftfreq(
     """The frequencies of `rfft`'s results, for samples d apart."""
     return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, requires_grad, out)
 
-
-run_in_float32(globals(), (name for name in __all__ if not name.endswith(("freq", "shift"))))
-for _name in __all__:
-    globals()[_name].__name__ = f"fft_{_name}"  # what torch calls them
 
 __getattr__ = names_on_demand(__name__)

@@ -5,20 +5,34 @@ Importing this module completes the class. Functions announced in `functional/` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from . import interop
 from .arrays.without_elements import is_form
-from .autograd import writes
 from .autograd.tape import apply, wrap
 from .autograd.views import is_broken
 from .dtypes import ALL_DTYPES, default_dtype, from_numpy_dtype, get_default_dtype
-from .functional import arithmetic, comparison, copying, division, elementary, indexing, matmul, shape, writing
+from .functional import (
+    arithmetic,
+    comparison,
+    copying,
+    division,
+    elementary,
+    gate,
+    indexing,
+    matmul,
+    shape,
+    tensor_facts,
+    writing,
+)
+from .functional.gate import Facts
 from .functional.operands import wrap_dim
-from .functional.registry import IN_PLACE, METHODS, load, on_load, under_name
+from .functional.registry import IN_PLACE, METHODS, load, on_load
 from .kernels.order import lies_in
 from .layout import channels_last, contiguous_format, preserve_format
 from .notices import warn_history_lost, warn_user
@@ -26,15 +40,6 @@ from .ops import casting, pointwise
 from .ops.striding import address, copied_memory, owner_of, plain_strides
 from .size import SizeAttribute, element_count
 from .tensor import Tensor, fields
-
-
-def _in_place_method(name: str, function: Callable) -> Callable:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return writes.in_place(self, function, *args, **kwargs)
-
-    method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", "pullback"
-    method.__doc__ = f"`{name[:-1]}`, written over this tensor."
-    return method
 
 
 class _LateMethod:
@@ -52,54 +57,63 @@ class _LateMethod:
 
 
 def attach() -> None:
-    """Give Tensor the operators and methods announced so far."""
+    """Give Tensor all it has that needs operations: operators, protocols, and the methods announced so far."""
     if attach not in on_load:
-        families = (arithmetic, writing, comparison, matmul, division)
-        for table in (*[family.OPERATORS for family in families], PROTOCOL):
-            for name, member in table.items():
-                setattr(Tensor, name, _as_member(member, name))
-        for name, other in _SAME.items():
-            setattr(Tensor, name, Tensor.__dict__[other])
+        for table in (*[family.OPERATORS for family in _FAMILIES], PROTOCOL, interop.PROTOCOLS):
+            put({name: _as_member(member, name) for name, member in table.items()})
+        put(tensor_facts.MEMBERS)
+        put({name: vars(Tensor)[other] for name, other in _SAME.items()})
         on_load.append(attach)
     own = Tensor.__dict__
-    for name in (*METHODS.homes, *IN_PLACE.homes):
-        if name not in own:
-            setattr(Tensor, name, _LateMethod(name))
-            _late.add(name)
-    for name, function in METHODS.items():
-        if name in _late or name not in own:
-            _put(name, _as_method(function, name) if type(function) is FunctionType else function)
-    for name, function in IN_PLACE.items():
-        if name in _late or name not in own:
-            _put(name, _in_place_method(name, function))
+    put({name: _LateMethod(name) for name in (*METHODS.homes, *IN_PLACE.homes) if name not in own})
+    put({
+        name: gate.another(function, name, "torch.Tensor", f"Tensor.{name}")
+        for name, function in METHODS.items() if _is_missing(own.get(name))
+    })  # fmt: skip
+    put({
+        name: gate.announce(Facts(name, function, "torch.Tensor", made_by=gate.gated_in_place))
+        for name, function in IN_PLACE.items() if _is_missing(own.get(name))
+    })  # fmt: skip
 
 
-_late: set[str] = set()  # methods that are only stand-ins so far
-
-
+_FAMILIES = (arithmetic, writing, comparison, matmul, division, elementary)
 _CALLED = {"__pow__": "pow", "__ipow__": "pow_", "__rtruediv__": "__rdiv__"}  # torch's names of operators
 # One method under two names.
 _SAME = {"__str__": "__repr__", "__rdiv__": "__rtruediv__", "nelement": "numel", "ndimension": "dim"}
 
 
+def _is_missing(member: Any) -> bool:
+    return member is None or type(member) is _LateMethod
+
+
 def _as_member(member: Any, name: str) -> Any:
     """An operator or attribute that is Tensor's own: what asks `__torch_function__` is it alone, and not what it is made of."""
     if isinstance(member, property):
-        own: Any = [function and under_name(function, name) for function in (member.fget, member.fset, member.fdel)]
+        own: Any = [function and gate.copied(function, name) for function in (member.fget, member.fset, member.fdel)]
         kind: Any = type(member)
         return kind(*own, member.__doc__)
-    return _as_method(member, name) if type(member) is FunctionType else member
-
-
-def _as_method(function: FunctionType, name: str) -> FunctionType:
-    method = under_name(function, _CALLED.get(name, name), f"Tensor.{name}")
+    if type(member) is not FunctionType:
+        return member
+    method = gate.copied(member, _CALLED.get(name, name), f"Tensor.{name}")
     method.__module__ = "pullback"
     return method
 
 
-def _put(name: str, function: Callable) -> None:
-    setattr(Tensor, name, function)
-    _late.discard(name)
+def put(members: Mapping[str, Any]) -> None:
+    """Write members of the class Tensor: nobody else does."""
+    for name, member in members.items():
+        setattr(Tensor, name, member)
+
+
+@contextmanager
+def replaced(members: Mapping[str, Any]) -> Iterator[None]:
+    """Within this context, Tensor has these members in place of its own."""
+    before = {name: vars(Tensor)[name] for name in members}
+    put(members)
+    try:
+        yield
+    finally:
+        put(before)
 
 
 # --- sizes ---
@@ -443,7 +457,6 @@ PROTOCOL: dict[str, Any] = {
     "__float__": lambda self: _scalar(self, float), "__int__": lambda self: _scalar(self, int),
     "__complex__": lambda self: _scalar(self, complex),
     "__repr__": text, "__format__": formatted, "__deepcopy__": deepcopy, "__reduce_ex__": reduce_,
-    "__abs__": elementary.abs,
     "__copy__": lambda self: self if type(self) is Tensor and self._node is not None else _shallow(self),
     "_cdata": property(lambda self: id(fields(self))),
 }  # fmt: skip

@@ -5,14 +5,15 @@ The mechanism (who is asked, when, and at what cost) is `torch_function.py`; the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, wraps
 from types import FunctionType
 from typing import Any
 
 from .autograd.grad_mode import enable_grad
+from .functional.gate import FACTS
 from .tensor import Tensor
-from .torch_function import ask, public_functions, redirect_everything, refuse, settings, takers_among
+from .torch_function import ask, everything_asks, refuse, settings, takers_among
 
 __all__ = [
     "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
@@ -84,7 +85,7 @@ class TorchFunctionMode:
         raise NotImplementedError("A TorchFunctionMode says in its __torch_function__ what becomes of a call.")
 
     def __enter__(self) -> TorchFunctionMode:
-        redirect_everything()
+        everything_asks()
         settings.modes = (*settings.modes, self)
         return self
 
@@ -120,33 +121,41 @@ def enable_reentrant_dispatch() -> Any:
 # --- names ---
 
 
+def public_functions() -> Iterator[tuple[str, Any]]:
+    """Every function of the library that tensors can be passed to, with its torch name; late families are loaded."""
+    import pullback
+
+    from . import fft, linalg, special
+    from .functional import late, registry
+    from .nn import functional
+
+    for family in late.late_modules():
+        registry.load(family)
+    yield from ((f"torch.{name}", value) for name, value in registry.FUNCTIONS.items())
+    yield from ((f"torch.{name}", value) for name, value in vars(pullback).items() if not name.startswith("_"))
+    for module, torch_name in ((functional, "nn.functional"), (linalg, "linalg"), (special, "special"), (fft, "fft")):
+        yield from ((f"torch.{torch_name}.{name}", getattr(module, name)) for name in module.__all__)
+    members = ((f"torch.Tensor.{name}", value) for name, value in list(vars(Tensor).items()) if name[0] != "_")
+    yield from members
+
+
 @cache
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     """Functions whose result stays a plain tensor: gradients, and the base of a view."""
     return {vars(Tensor)[name].__get__ for name in ("_base", "grad")}
 
 
-# They are given no tensors, or make tensors of whatever they are given.
-_WITHOUT_TENSORS = """
-    arange are_deterministic_algorithms_enabled as_tensor asarray bartlett_window blackman_window broadcast_shapes can_cast
-    compiled_with_cxx11_abi empty empty_permuted empty_strided eye from_dlpack from_file from_numpy frombuffer full
-    get_default_dtype get_deterministic_debug_mode get_float32_matmul_precision get_num_interop_threads get_num_threads
-    get_rng_state hamming_window hann_window init_num_threads initial_seed is_anomaly_check_nan_enabled is_anomaly_enabled
-    is_deterministic_algorithms_warn_only_enabled is_grad_enabled is_inference_mode_enabled is_tensor is_warn_always_enabled
-    kaiser_window linspace logspace manual_seed ones promote_types rand randint randn randperm range scalar_tensor seed
-    set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_num_interop_threads set_num_threads
-    set_printoptions set_rng_state set_warn_always tensor tril_indices triu_indices use_deterministic_algorithms zeros"""
-
-
 @cache
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """Functions that call no `__torch_function__`."""
-    import pullback
-
-    from .nn import functional
-
-    named = {getattr(pullback, name) for name in _WITHOUT_TENSORS.split()}
-    return named | {functional.sigmoid, functional.tanh, Tensor.as_subclass}
+    """Functions that call no `__torch_function__`: they are given no tensors, or make tensors of whatever they are given."""
+    functions = [each for name, each in public_functions() if not name.startswith("torch.Tensor.")]
+    ignored = {
+        each
+        for each in functions
+        if isinstance(each, FunctionType)
+        and (each not in FACTS or not FACTS[each].tensors or FACTS[each].asks != "arguments")
+    }
+    return ignored | {Tensor.as_subclass}
 
 
 @cache

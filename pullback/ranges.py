@@ -13,11 +13,12 @@ import numpy as np
 from .creation import dtype_for, finish, into, numpy_dtype
 from .dtypes import default_dtype, from_numpy_dtype, number_in
 from .functional.operands import SMALLEST_TOO_LARGE
-from .functional.registry import FUNCTIONS, with_numpy_names
+from .functional.registry import public
 from .notices import warn_user
 from .tensor import Tensor
 
 
+@public(method=False, direct=True, tensors=False)
 def arange(
     start: Any,
     end: Any = None,
@@ -79,6 +80,7 @@ def _too_many(start: Any, end: Any, step: Any) -> RuntimeError:
     return RuntimeError(f"invalid size, possible overflow? No machine has memory for arange({start}, {end}, {step})")
 
 
+@public(name="range", method=False, direct=True, tensors=False)
 def range_(
     start: Any = 0,
     end: Any = None,
@@ -106,7 +108,7 @@ def range_(
     return into(out, finish(array, requires_grad, device), True)
 
 
-@with_numpy_names
+@public(method=False, tensors=False)
 def linspace(
     start: Any,
     end: Any,
@@ -198,7 +200,7 @@ def _plus_product(start: Any, numbers: np.ndarray, step: Any) -> np.ndarray:
     return total + (((start - (total - back)) + (product - back)) + lost)
 
 
-@with_numpy_names
+@public(method=False, tensors=False)
 def logspace(
     start: Any,
     end: Any,
@@ -222,6 +224,7 @@ def logspace(
     return into(out, finish(powers.astype(kind), requires_grad, device), True)
 
 
+@public(method=False, direct=True, tensors=False)
 def eye(
     n: int,
     m: int | None = None,
@@ -239,6 +242,3 @@ def eye(
             f"n must be greater or equal to 0, got {n}" if n < 0 else f"m must be greater or equal to 0, got {m}"
         )
     return into(out, finish(np.eye(n, m, dtype=numpy_dtype(dtype_for(dtype, out))), requires_grad, device))
-
-
-FUNCTIONS.update({"arange": arange, "range": range_, "linspace": linspace, "logspace": logspace, "eye": eye})

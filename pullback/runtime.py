@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .functional.registry import FUNCTIONS
+from .dtypes import can_cast, promote_types
+from .functional.registry import public
 from .tensor import Tensor
 from .unwritten import settings as unwritten
 
@@ -126,6 +127,7 @@ def get_float32_matmul_precision() -> str:
     return _precision
 
 
+@public(method=False, direct=True, asks="nobody")
 def is_tensor(obj: Any) -> bool:
     """Whether an object is a Tensor."""
     return isinstance(obj, Tensor)
@@ -139,8 +141,11 @@ def compiled_with_cxx11_abi() -> bool:
 for _function in (
     get_num_threads, set_num_threads, get_num_interop_threads, set_num_interop_threads, use_deterministic_algorithms,
     are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled, set_deterministic_debug_mode,
-    get_deterministic_debug_mode, set_warn_always, is_warn_always_enabled, is_distributed, init_num_threads,
+    get_deterministic_debug_mode, set_warn_always, is_warn_always_enabled, init_num_threads,
     set_flush_denormal, set_float32_matmul_precision, get_float32_matmul_precision,
-    is_tensor, compiled_with_cxx11_abi,
+    compiled_with_cxx11_abi,
 ):  # fmt: skip
-    FUNCTIONS[_function.__name__] = _function
+    public(method=False, direct=True, asks="nobody")(_function)
+public(method=False, direct=True)(is_distributed)
+public(method=False, direct=True, tensors=False)(can_cast)
+public(method=False, direct=True, tensors=False)(promote_types)

@@ -22,5 +22,6 @@ __getattr__ = names_on_demand(
         "pullback.dispatch": "run_by_modes run_on_tensors",
         "pullback.interop.numpy_functions": "function_of_numpy",
         "pullback.multi": "backward_to_jac",
+        "pullback.torch_function": "claimed take_over",
     },
 )

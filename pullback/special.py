@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .functional.gate import another as _another
 from .functional.registry import FUNCTIONS as _FUNCTIONS
-from .functional.registry import under_name as _under_name
 from .functional.special_functions import SPECIAL as _SPECIAL
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ _SAME_AS_TOP_LEVEL = {
 }  # fmt: skip
 _ALL = _SPECIAL | {_name: _FUNCTIONS[_top] for _name, _top in _SAME_AS_TOP_LEVEL.items()}
 for _name, _function in _ALL.items():
-    globals()[_name] = _under_name(_function, f"special_{_name}", _name)  # what torch calls it
-    globals()[_name].__module__ = __name__
+    globals()[_name] = _another(_function, f"special_{_name}", "torch.special", _name)
 
 __all__ = sorted(_ALL)
 

@@ -1,11 +1,9 @@
 """`__torch_function__`: objects that take over operations, and subclasses of Tensor that stay what they are.
 
 Nothing here is loaded, and no operation asks anybody, until a program needs it: with its first subclass of Tensor, its
-first `TorchFunctionMode`, or the first foreign object that a function refuses. From then on every public function
-looks at its arguments before it runs. Programs keep functions as keys of dictionaries and import them by name, so
-functions are not replaced: each stays the same object and is given other code, and `__wrapped__` is what it did
-before. Operators and attributes of plain tensors stay untouched; a subclass gets its own, which ask.
-The names programs use are in `overrides.py`.
+first `TorchFunctionMode`, or the first foreign object that a function refuses. From then on every call of a public
+function comes by `take_over` (`functional/gate.py` sees to it) before anything is done. Operators and attributes of plain
+tensors stay untouched; a subclass gets its own, which ask. The names programs use are in `overrides.py`.
 """
 
 from __future__ import annotations
@@ -13,18 +11,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from inspect import unwrap
-from types import CodeType, FunctionType
-from typing import Any, cast
+from types import FunctionType
+from typing import Any
 
 from .autograd.roots import backward, grad
 from .device import device
 from .dtypes import dtype
+from .functional import gate
+from .functional.gate import NOBODY, Facts
 from .nn.parameter import Parameter
 from .size import AskedCount, SizeAttribute
 from .tensor import Tensor, disabled_torch_function
-from .torch_names.handed_over import drawing_functions, passing
+from .torch_names.handed_over import as_passed
 
 
 class _Settings(threading.local):
@@ -33,6 +32,7 @@ class _Settings(threading.local):
     subclasses: bool = True  # arguments with a __torch_function__
     dispatch: bool = True  # arguments with a __torch_dispatch__
     modes: tuple[Any, ...] = ()  # the innermost last
+    let_through: Any = None  # a function that is called next, and has been asked for
 
 
 settings = _Settings()
@@ -91,6 +91,47 @@ def ask(function: Callable[..., Any], takers: list[Any], args: tuple[Any, ...], 
     return NotImplemented
 
 
+def take_over(function: Callable[..., Any], facts: Facts, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What takes over a call of a public function gives; NOBODY if it is to be done as ever."""
+    if settings.let_through is function:
+        settings.let_through = None
+        return NOBODY
+    asks = facts.asks
+    if asks == "nobody":
+        return NOBODY
+    takers: list[Any] = []
+    if asks != "modes" and settings.subclasses:
+        values = _values_asked(function, asks, args, kwargs)
+        if not _SILENT.issuperset(map(type, values)):
+            takers = takers_among(values)
+    if not takers and not settings.modes:
+        if not _Progress.dispatching:
+            return NOBODY
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            settings.let_through = function
+            return function(*args, **kwargs)
+
+        return _done(unwrap(function).__name__, run, args, kwargs)  # the name of what it is an alias of
+    if facts.passed is not None:
+        args, kwargs = as_passed(facts.passed, function, args, kwargs)
+    result = ask(function, takers, args, kwargs)
+    if result is NotImplemented:
+        raise refuse(function, takers)
+    return result
+
+
+def _values_asked(
+    function: Callable[..., Any], asks: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    """The arguments that may take a call over: all, or the first ones."""
+    if asks == "arguments":
+        return (*args, *kwargs.values()) if kwargs else args
+    count = ("first argument", "first two arguments").index(asks) + 1
+    others = gate.parameters(function)[count:]
+    return (*args[:count], *[value for name, value in kwargs.items() if name not in others])
+
+
 def _done(name: str, does: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What nobody has taken over; classes with a `__torch_dispatch__` answer the operations in it."""
     if _Progress.dispatching and settings.dispatch and not _SILENT.issuperset(map(type, (*args, *kwargs.values()))):
@@ -113,158 +154,56 @@ def refuse(function: Callable[..., Any], takers: list[Any]) -> TypeError:
     )
 
 
-# --- functions ---
-
-
-@cache
-def _asking(free: int) -> CodeType:
-    """The code that public functions run from now on; `free` variables are there because each keeps its closure.
-
-    They have to be named in the source: a frame whose free variables the code does not set up crashes whoever looks at it.
-    """
-    names = [f"free{number}" for number in range(free)]
-    lines = [f"def outer({', '.join(names)}):", "    def asking(*args, _entry, **kwargs):"]
-    if names:
-        lines.append(f"        if False: {', '.join(names)}")
-    lines += ["        return _entry(args, kwargs)", "    return asking"]
-    made: dict[str, Any] = {}
-    exec("\n".join(lines), made)  # the text above
-    return made["outer"](*names).__code__
-
-
-def redirect(function: Any, only_modes: bool = False, first: int | None = None, torch_name: str = "") -> None:
-    """Let a function ask its arguments (or the `first` of them, or only the modes) before it runs, from now on."""
-    code = function.__code__
-    others = code.co_varnames[first : code.co_argcount] if first is not None else ()
-    as_passed = passing(torch_name, function)
-    known_as = unwrap(function).__name__  # that of the function it is an alias of
-
-    def asking(does: Callable[..., Any]) -> _Entry:
-        def entry(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            values = (
-                (*args[:first], *[kwargs[name] for name in kwargs if name not in others]) if kwargs else args[:first]
-            )
-            takers: list[Any] = []
-            if not only_modes and not _SILENT.issuperset(map(type, values)) and settings.subclasses:
-                takers = takers_among(values)
-            if not takers and not settings.modes:
-                return _done(known_as, does, args, kwargs)
-            if as_passed is not None:
-                args, kwargs = as_passed(args, kwargs)
-            result = ask(function, takers, args, kwargs)
-            if result is NotImplemented:
-                raise refuse(function, takers)
-            return result
-
-        return entry
-
-    _send_round(function, _Progress.redirected, asking)
-
-
-_Entry = Callable[[tuple[Any, ...], dict[str, Any]], Any]
-
-
-def _send_round(function: Any, among: dict[Any, Any], entry_of: Callable[[Any], _Entry]) -> None:
-    """Let a function call the entry that is made of what it does, and note both among those that do so."""
-    if "_entry" in (function.__kwdefaults__ or ()):
-        if function in among:
-            _ask_again(function, among)
-        return
-    code = function.__code__
-    does = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
-    does.__kwdefaults__ = function.__kwdefaults__
-    does.__annotations__ = function.__annotations__
-    asking = _asking(len(code.co_freevars)).replace(
-        co_name=code.co_name, co_filename=code.co_filename, co_firstlineno=code.co_firstlineno
-    )
-    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_entry": entry_of(does)}
-    among[function] = does, asking
-    _ask_again(function, among)
-
-
-def _ask_again(function: Any, among: dict[Any, Any]) -> None:
-    """Let a function that has been prepared ask from now on."""
-    does, function.__code__ = among[function]  # all that changes: other threads may be calling it
-    function.__dict__.setdefault("__wrapped__", does)
-
-
-def _put_back(function: Any, among: dict[Any, Any]) -> None:
-    """Let a function run at once again."""
-    does, _ = among[function]
-    function.__code__ = does.__code__
-    if function.__dict__.get("__wrapped__") is does:
-        del function.__wrapped__
-
-
-# Functions that make tensors of whatever they are given; torch does not hand them over either.
-_ONLY_MODES = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "is_tensor", "frombuffer", "from_dlpack"})
-_NEVER = frozenset("as_subclass memory is_tensor is_grad_enabled set_printoptions get_default_dtype save load "
-                   "torch.nn.functional.sigmoid torch.nn.functional.tanh".split())  # fmt: skip
-
-
-def public_functions() -> Iterator[tuple[str, Any]]:
-    """Every function of the library that tensors can be passed to, with its torch name; late families are loaded."""
-    import pullback
-
-    from . import fft, linalg, special
-    from .functional import late, registry
-    from .nn import functional
-
-    for family in late.late_modules():
-        registry.load(family)
-    yield from ((f"torch.{name}", value) for name, value in registry.FUNCTIONS.items())
-    yield from ((f"torch.{name}", value) for name, value in vars(pullback).items() if not name.startswith("_"))
-    for module, torch_name in ((functional, "nn.functional"), (linalg, "linalg"), (special, "special"), (fft, "fft")):
-        yield from ((f"torch.{torch_name}.{name}", getattr(module, name)) for name in module.__all__)
-    yield from (member for member in _members() if not member[0].startswith("torch.Tensor._"))
-
-
-def _members() -> Iterator[tuple[str, Any]]:
-    return ((f"torch.Tensor.{name}", value) for name, value in list(vars(Tensor).items()))
+# --- when functions ask ---
 
 
 class _Progress:
     """What has been done so far: once each."""
 
-    functions: bool = False
+    members: bool = False  # methods of Tensor that nobody announced are known
     tensor: bool = False  # operators and attributes of Tensor itself ask as well
     borrowed: bool = False  # until the end of `while_everything_asks`, unless somebody needs it for good
-    redirected: dict[Any, Any] = {}  # functions: what they did before, and how they ask
-    members: dict[Any, Any] = {}  # the same for operators and attributes of Tensor
     dispatching: set[type] = set()  # classes with a `__torch_dispatch__` that have objects
 
 
-def redirect_functions() -> None:
+_NOT_TORCHS = frozenset({"memory", "name"})  # members of our Tensor that ask nobody
+_PASSED = {  # by methods that nobody announces
+    "backward": "self, gradient retain_graph create_graph inputs", "register_hook": "self hook,",
+    "register_post_accumulate_grad_hook": "self hook,",
+}  # fmt: skip
+
+
+def _know_other_members() -> None:
+    """Take up the methods of Tensor that nobody announced, and two functions that ask only some of their arguments."""
+    gate.FACTS[backward] = Facts("backward", backward, "torch.autograd", asks="first argument")  # weights have no say
+    gate.FACTS[grad] = Facts("grad", grad, "torch.autograd", asks="first two arguments")
+    for name, member in vars(Tensor).items():
+        if isinstance(member, FunctionType) and name[0] != "_" and name not in _NOT_TORCHS and member not in gate.FACTS:
+            gate.FACTS[member] = Facts(name, member, "torch.Tensor", passed=_PASSED.get(name))
+
+
+def functions_ask() -> None:
     """Let all public functions and methods ask."""
     _Progress.borrowed = False
-    if _Progress.functions:
-        return
-    everything = [] if _Progress.redirected else list(public_functions())
-    _Progress.functions = True
-    for function in _Progress.redirected:  # not for the first time
-        _ask_again(function, _Progress.redirected)
-    for torch_name, function in everything:
-        name = torch_name.rpartition(".")[2]
-        if isinstance(function, FunctionType) and _NEVER.isdisjoint((name, torch_name)):
-            redirect(function, only_modes=name in _ONLY_MODES, torch_name=torch_name)
-    for torch_name, function in drawing_functions():
-        redirect(function, torch_name=torch_name)
-    redirect(cast(FunctionType, backward), first=1)  # weights have no say
-    redirect(cast(FunctionType, grad), first=2)
-
-
-def redirect_everything() -> None:
-    """Functions, and the operators and attributes of plain tensors too: for modes and foreign objects."""
-    redirect_functions()
-    if not _Progress.tensor:
-        _Progress.tensor = True
-        redirect_members(Tensor)
+    if not gate.asking:
+        if not _Progress.members:
+            _Progress.members = True
+            _know_other_members()
+        gate.ask_from_now_on()
 
 
 def everything_asks() -> None:
-    """See to it that functions, operators and attributes ask: from now on, unless they do so for a while already."""
+    """Functions ask, and the operators and attributes of plain tensors too: for modes and foreign objects."""
+    functions_ask()
     if not _Progress.tensor:
-        redirect_everything()
+        _Progress.tensor = True
+        members_ask(Tensor)
+
+
+def see_that_everything_asks() -> None:
+    """The same, unless everything does so for a while already."""
+    if not _Progress.tensor:
+        everything_asks()
 
 
 @contextmanager
@@ -273,32 +212,27 @@ def while_everything_asks() -> Iterator[None]:
 
     They go on asking if somebody needed it before, or has begun to in the meantime.
     """
-    functions, tensor, inside = _Progress.functions, _Progress.tensor, _Progress.borrowed
-    redirect_functions()
-    members = dict(vars(Tensor))  # all there are: families that had not been needed have been loaded
-    redirect_everything()
+    functions, tensor, inside = gate.asking, _Progress.tensor, _Progress.borrowed
+    functions_ask()
+    everything_asks()
     _Progress.borrowed = inside or not tensor
     try:
         yield
     finally:
         if _Progress.borrowed and not inside:
-            _Progress.functions, _Progress.tensor, _Progress.borrowed = functions, tensor, False
-            for function in () if functions else _Progress.redirected:
-                _put_back(function, _Progress.redirected)
-            for function in _Progress.members:
-                _put_back(function, _Progress.members)
-            for name, member in list(vars(Tensor).items()):
-                if name not in members:
-                    delattr(Tensor, name)
-                elif members[name] is not member:
-                    setattr(Tensor, name, members[name])
+            _Progress.tensor, _Progress.borrowed = tensor, False
+            for _, _, asking in _asking_members(Tensor):
+                for function, _ in asking:
+                    gate.run_at_once(function)
+            if not functions:
+                gate.ask_from_now_on(False)
 
 
 def claimed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call failed because of a foreign object with a `__torch_function__`, which is called from now on."""
     if _Progress.tensor or not any(not isinstance(taker, Tensor) for taker in takers_among((*args, *kwargs.values()))):
         return False
-    redirect_everything()
+    everything_asks()
     return True
 
 
@@ -332,30 +266,36 @@ _PROTOCOL = frozenset(
         "__complex__", "__repr__", "__format__", "__deepcopy__", "__reduce_ex__", "__reversed__",
     }
 )  # fmt: skip
-_NO_ATTRIBUTES = frozenset({"name"})  # it is not torch's
 
 
-def redirect_members(cls: type) -> None:
-    """Give a class operators and attributes that ask, except where it (or a class before Tensor) has its own."""
+# What makes the asking version of something of what it does now.
+_Maker = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _asking_members(cls: type) -> Iterator[tuple[str, Any, list[tuple[Any, _Maker]]]]:
+    """Operators and attributes, except where a class (or one before Tensor) has its own; their functions, and how these ask."""
     for name, member in list(vars(Tensor).items()):
-        if next(vars(base)[name] for base in cls.__mro__ if name in vars(base)) is not member:
+        if next(vars(base)[name] for base in cls.__mro__ if name in vars(base)) is not member or name == "__str__":
             continue
-        if isinstance(member, property) and not name.startswith("_") and name not in _NO_ATTRIBUTES:
-            asking = _attribute(name, member)
+        if isinstance(member, property) and not name.startswith("_") and name not in _NOT_TORCHS:
+            yield name, member, _attribute(name, member)
+        elif name == "__iter__":
+            yield name, member, [(member, lambda does: _iterate)]
         elif name in _NAMED or name in _OPERATORS or name in _PROTOCOL:
-            asking = [(member, _operator(name))]
-        else:
-            continue
+            yield name, member, [(member, _operator(name))]
+
+
+def members_ask(cls: type) -> None:
+    """Let the operators and attributes of Tensor ask, or give a subclass some that do."""
+    for name, member, asking in _asking_members(cls):
         if cls is Tensor:  # programs keep these as keys, too: they stay the same objects
             for function, make in asking:
-                _send_round(function, _Progress.members, _as_entry(make))
+                gate.call_instead(function, make)
         else:
             made: list[Any] = [make(function) for function, make in asking]
             setattr(cls, name, type(member)(*made) if isinstance(member, property) else made[0])
     if cls is not Tensor and vars(cls).get("__repr__") is not None:
         cls.__str__ = cls.__repr__  # type: ignore[method-assign]
-    if cls.__iter__ is Tensor.__iter__:  # type: ignore[attr-defined]
-        cls.__iter__ = _iterate  # type: ignore[attr-defined]
 
 
 def _iterate(self: Tensor) -> Iterator[Any]:
@@ -366,18 +306,6 @@ def _iterate(self: Tensor) -> Iterator[Any]:
 
 def _asks(takers: list[Any]) -> bool:
     return bool(takers and settings.subclasses or settings.modes)
-
-
-# What makes the asking version of something of what it does now.
-_Maker = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-def _as_entry(make: _Maker) -> Callable[[Any], _Entry]:
-    def entry_of(does: Callable[..., Any]) -> _Entry:
-        made = make(does)
-        return lambda args, kwargs: made(*args, **kwargs)
-
-    return entry_of
 
 
 def _comes_first(right: Any, left: Any) -> bool:
@@ -514,7 +442,7 @@ def converted(result: Any, cls: type) -> Any:
 def joined_by(cls: type) -> None:
     """A subclass of Tensor was defined: functions ask from now on, and so do its operators and attributes."""
     if any(name in vars(cls) for name in (*_NAMED, *_OPERATORS)):
-        redirect_everything()  # its own operators call those of Tensor, which have to answer with the subclass
-    redirect_functions()
+        everything_asks()  # its own operators call those of Tensor, which have to answer with the subclass
+    functions_ask()
     if not _Progress.tensor:
-        redirect_members(cls)
+        members_ask(cls)

@@ -12,6 +12,7 @@ import importlib.util
 import inspect
 import sys
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 PACKAGE = Path(__file__).parents[1] / "pullback"
@@ -171,10 +172,10 @@ def result(name: str, declared: Any) -> str:
 
 
 def _takes_out(function: Any) -> bool:
-    """Whether the registry lets the function take `out=`, which its signature does not show."""
-    code = getattr(function, "__code__", None)
-    cells = dict(zip(code.co_freevars, function.__closure__ or ())) if code else {}
-    return "takes_out" in cells and cells["takes_out"].cell_contents
+    """Whether the gate of a function lets it take `out=`, which its signature does not show."""
+    from pullback.functional.gate import FACTS
+
+    return isinstance(function, FunctionType) and function in FACTS and FACTS[function].out is not None
 
 
 def overloads(name: str, value: Any, method: bool = False) -> list[str]:

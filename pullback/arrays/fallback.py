@@ -6,7 +6,6 @@ public functions come here when something in them raised `NotBatchable`.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -64,19 +63,6 @@ gather_examples: Op = linear(
         take_example(g, number=number, size=len(needs), level=level) for number in range(len(needs))
     ],
 )
-
-
-def looping(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that looks at values (to check indices, say): inside vmap it runs example by example."""
-
-    @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except NotBatchable as error:
-            return call_example_by_example(function, args, kwargs, error)
-
-    return called
 
 
 _ANY_SIZE = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive")

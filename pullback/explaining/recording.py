@@ -13,6 +13,7 @@ from typing import Any
 
 from ..autograd.anomaly_mode import Anomaly, user_line
 from ..autograd.mode import current_mode, set_mode
+from ..methods import replaced
 from ..storage import next_order
 from ..tensor import Tensor, anchor_of
 
@@ -41,17 +42,15 @@ class record:
     def __enter__(self) -> record:
         self._previous = current_mode()
         set_mode(self._previous.replace(anomaly=self._previous.anomaly or Anomaly(False)))
-        self._methods = {name: Tensor.__dict__[name] for name in ("detach", *_CASTS) if name in Tensor.__dict__}
-        for name, method in self._methods.items():
-            setattr(Tensor, name, _watched(name, method))
+        self._methods = replaced({name: _watched(name, vars(Tensor)[name]) for name in ("detach", *_CASTS)})
+        self._methods.__enter__()
         self._handles = _watch_modules()
         return self
 
     def __exit__(self, *error: object) -> None:
         for handle in self._handles:
             handle.remove()
-        for name, method in self._methods.items():
-            setattr(Tensor, name, method)
+        self._methods.__exit__(None, None, None)
         set_mode(current_mode().replace(anomaly=self._previous.anomaly))
 
 

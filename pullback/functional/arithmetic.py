@@ -176,7 +176,7 @@ def _older_form(function: str, alpha: Any, other: Any, *more: Any) -> tuple[Any,
     return other, alpha
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def add(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     """`input + alpha * other`."""
     if legacy:
@@ -186,7 +186,7 @@ def add(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     return _scaled(ops.add_scaled, input, other, alpha)
 
 
-@public("subtract", in_place=True, out=True)
+@public("subtract", in_place=True, out="cast")
 def sub(input: Any, other: Any, *legacy: Any, alpha: Any = 1) -> Tensor:
     """`input - alpha * other`."""
     if legacy:
@@ -206,7 +206,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     return _scaled(ops.reverse_subtract_scaled, input, other, alpha)
 
 
-@public("multiply", in_place=True, out=True)
+@public("multiply", in_place=True, out="cast")
 def mul(input: Any, other: Any) -> Tensor:
     """`input * other`."""
     if isinstance(other, Tensor) and not isinstance(input, Tensor):
@@ -214,7 +214,7 @@ def mul(input: Any, other: Any) -> Tensor:
     return _needed(_product_of(_first(input, other), other), "mul", other)
 
 
-@public("divide", in_place=True, out=True)
+@public("divide", in_place=True, out="cast")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """`input / other`, optionally rounded towards zero ("trunc") or down ("floor")."""
     if rounding_mode is None:
@@ -224,13 +224,13 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     return rounded_division(input, other, rounding_mode)
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def true_divide(input: Any, other: Any) -> Tensor:
     """`input / other`."""
     return div(input, other)
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def pow(input: Any, exponent: Any) -> Tensor:
     """`input ** exponent`; either may be a number."""
     if type(exponent) in (int, float) and isinstance(input, Tensor) and input._array.dtype.kind == "f":
@@ -278,7 +278,7 @@ def _power_of_tensor(x: Tensor, exponent: Any) -> Tensor:
     return apply_unary(ops.power_scalar, x, {"exponent": exponent})
 
 
-@public("negative", in_place=True, out=True)
+@public("negative", in_place=True, out="same")
 def neg(input: Any) -> Tensor:
     """`-input`."""
     x = as_tensor(input)

@@ -18,7 +18,7 @@ from ..tensor import Tensor
 from .checks import answered, need_first_tensor, need_one_tensor, need_tensor, pair_by_pair
 from .operands import _strength, as_operand, as_tensor, broadcast_error
 from .refusals import must_be_tensor
-from .registry import FUNCTIONS, IN_PLACE, METHODS, public, with_out
+from .registry import IN_PLACE, public
 
 
 def _values(a: Any, b: Any) -> tuple | None:
@@ -80,10 +80,8 @@ def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callabl
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Whether each element is {words} that of `other`."
-    exposed = with_out(function)
-    exposed.__module__ = "pullback"
+    public(*aliases, out="cast")(function)
     for each in (name, *aliases):
-        FUNCTIONS[each] = METHODS[each] = exposed
         IN_PLACE[each + "_"] = in_dtype_of_input(function)
     return operator
 
@@ -125,7 +123,7 @@ def _logical(name: str, ufunc: np.ufunc) -> Callable:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Logical {name.removeprefix('logical_')} of each pair of elements, as a boolean; 0 is False."
     IN_PLACE[name + "_"] = in_dtype_of_input(function)
-    return public(out=True)(function)
+    return public(out="cast")(function)
 
 
 logical_and: Callable[..., Any] = _logical("logical_and", np.logical_and)
@@ -133,7 +131,7 @@ logical_or: Callable[..., Any] = _logical("logical_or", np.logical_or)
 logical_xor: Callable[..., Any] = _logical("logical_xor", np.logical_xor)
 
 
-@public(out=True)
+@public(out="cast")
 def logical_not(input: Any) -> Tensor:
     """Whether each element is 0 or False."""
     return wrap(np.logical_not(as_tensor(input)._array))
@@ -143,7 +141,7 @@ IN_PLACE["logical_not_"] = lambda input: wrap(np.logical_not(input._array).astyp
 
 
 def _test(
-    name: str, words: str, check: Callable, *, integers: bool, complex_ok: bool = True, out: bool = False
+    name: str, words: str, check: Callable, *, integers: bool, complex_ok: bool = True, out: str | None = None
 ) -> Callable:
     """A test of each element; `integers` is the answer for integer tensors."""
 
@@ -165,10 +163,10 @@ isinf: Callable[..., Any] = _test("isinf", "infinite", np.isinf, integers=False)
 isfinite: Callable[..., Any] = _test("isfinite", "neither infinite nor NaN", np.isfinite, integers=True)
 isreal: Callable[..., Any] = _test("isreal", "a real number (has no imaginary part)", np.isreal, integers=True)
 isposinf: Callable[..., Any] = _test(
-    "isposinf", "plus infinity", np.isposinf, integers=False, complex_ok=False, out=True
+    "isposinf", "plus infinity", np.isposinf, integers=False, complex_ok=False, out="same"
 )
 isneginf: Callable[..., Any] = _test(
-    "isneginf", "minus infinity", np.isneginf, integers=False, complex_ok=False, out=True
+    "isneginf", "minus infinity", np.isneginf, integers=False, complex_ok=False, out="same"
 )
 
 
@@ -241,7 +239,7 @@ def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name.replace('_', ' ').capitalize()} of each pair of integers or booleans."
-    public(in_place=True, out=True)(function)
+    public(in_place=True, out="cast")(function)
     return operator
 
 
@@ -252,7 +250,7 @@ bitwise_left_shift: Callable[..., Any] = _bitwise("bitwise_left_shift", np.left_
 bitwise_right_shift: Callable[..., Any] = _bitwise("bitwise_right_shift", np.right_shift)
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def bitwise_not(input: Any) -> Tensor:
     """Every bit turned over: the complement of integers, the negation of booleans."""
     array = as_tensor(input)._array

@@ -9,7 +9,7 @@ import functools
 import math
 from typing import Any
 
-from ..autograd import autocast
+from ..autograd.autocast import is_active, without_autocast
 from ..autograd.tape import apply
 from ..autograd.views import as_own
 from ..dtypes import promote_types
@@ -26,7 +26,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ELLIPSIS = 100  # labels of the dims an ellipsis stands for: 100 for the last of them, 101 for the one before, ...
 
 
-@public(method=False)
+@public(method=False, passed="*")
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Sum products of elements as an equation such as "bij,bjk->bik" says."""
     if len(operands) == 2 and isinstance(operands[0], Tensor) and isinstance(operands[1], Tensor):
@@ -266,7 +266,7 @@ def _pair(
     a, left = _reduced(a, left, {*right, *out})
     b, right = _reduced(b, right, {*left, *out})
     mixed = a._array.dtype != b._array.dtype and a._array.size and b._array.size
-    if mixed and not autocast.is_active() and not set(left).intersection(right) <= set(out):
+    if mixed and not is_active() and not set(left).intersection(right) <= set(out):
         raise RuntimeError(
             f"expected scalar type {a.dtype.type_name} but found {b.dtype.type_name}. einsum() sums products of one "
             "dtype only; products that are not summed (an outer product) may mix them."
@@ -307,7 +307,7 @@ def _dot_dims(dims: Any, a: Tensor, b: Tensor) -> tuple[list[int], list[int]]:
     return [wrap_dim(d, a._array.ndim) for d in first], [wrap_dim(d, b._array.ndim) for d in second]
 
 
-@public(method=False, out=True)
+@public(method=False, out="same", passed="a b, dims out")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sum products over pairs of dims: the last `dims` of a with the first of b, or two lists of dims."""
     first, second = _dot_dims(dims, a, b)
@@ -329,14 +329,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     out = tuple(n for n in left if n not in first) + tuple(n for n in right if n not in left)
     if not first:
         a, b = a.contiguous(), b.contiguous()  # so is their product, then
-    run = apply if out else _apply_without_autocast
-    return run(ops.contract, (a, b), {"labels": (left, right, out)})
+    given = (ops.contract, (a, b), {"labels": (left, right, out)})
+    return apply(*given) if out else without_autocast(apply, given, {})  # a mere sum of products is left alone
 
 
-_apply_without_autocast = autocast.in_float32(apply, cast=False)  # a mere sum of products is left alone
-
-
-@public(out=True)
+@public(out="cast")
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker product: every element of the first times all of the second."""
     a, b = as_tensor(input), as_tensor(other)
@@ -369,7 +366,7 @@ def cross_product(a: Tensor, b: Tensor, dim: int) -> Tensor:
     return apply(ops.cross, (a, b), {"axis": axis})
 
 
-@public(out=True)
+@public(out="same")
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """Cross product along a dim of size 3 (the first such dim if none is given)."""
     if dim is None:
@@ -390,7 +387,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 _COMPUTE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
 
 
-@public(method=False)
+@public(method=False, autocast="full", passed="")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | int | None = _COMPUTE_MODES[0]) -> Tensor:
     """p-norm distances between all pairs of rows.
 

@@ -23,8 +23,8 @@ from ..storage import storage_of
 from ..tensor import Tensor
 from .checks import ONE_VALUE, invalid_combination
 from .operands import NUMBERS, as_operand, common_shape
-from .refusals import must_be_tensor, naming_arguments
-from .registry import FUNCTIONS, METHODS, public
+from .refusals import must_be_tensor
+from .registry import public
 from .writing import plain_operands
 
 
@@ -53,7 +53,7 @@ def to_dtype(x: Tensor, dtype: dtype_type, copy: bool = False) -> Tensor:
     return apply_unary(ops.cast, x, {"dtype": dtype._numpy})
 
 
-@public(function=False, wrap=False)
+@public(function=False, direct=True)
 def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """To another dtype, device or both, given as dtype, device, or a tensor to be like."""
     if not kwargs and len(args) == 1:
@@ -108,26 +108,23 @@ def _at_place(
     return device, dtype, non_blocking, copy, memory_format
 
 
-def _cast_method(name: str, dtype: dtype_type) -> Any:
+def _cast_method(name: str, dtype: dtype_type) -> None:
     def method(input: Tensor, memory_format: Any = None) -> Tensor:
         return to_dtype(input, dtype) if memory_format is None else to(input, dtype, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"The tensor as {dtype!r}."
-    METHODS[name] = method
-    return method
+    public(function=False, direct=True)(method)
 
 
 for _name, _dtype in (*ALIASES.items(), ("bfloat16", bfloat16), ("byte", uint8), ("char", int8)):
     _cast_method(_name, _dtype)
 
 
+@public(function=False, direct=True)
 def chalf(input: Tensor, memory_format: Any = None) -> Tensor:
     """Refused: NumPy has no complex numbers of half precision."""
     raise RuntimeError("complex32 is not supported: NumPy has no such type. Use x.cfloat() for complex64.")
-
-
-METHODS["chalf"] = chalf
 
 
 @public(function=False)
@@ -158,6 +155,7 @@ def _has_dims_in(array: Any, order: tuple[int, ...]) -> bool:
     return last == (order != tuple(range(array.ndim)))
 
 
+@public(function=False, direct=True)
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of `src` (broadcast, cast) over this tensor."""
     if isinstance(src, Tensor) and src._array.shape == input._array.shape:
@@ -180,9 +178,8 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return writes.write_in_place(input, ops.copy_into, (source,), {}, ops.copy_over, overlap=source is input)
 
 
-METHODS["copy_"] = copy_
-
-
+@public(method=False)
+@public(function=False, direct=True)
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Write one value everywhere."""
     if (type(value) is float or type(value) is int) and -LARGEST_HALF < value < LARGEST_HALF:
@@ -208,6 +205,8 @@ def _fill_over(array: Any, value: Any) -> None:
     array.fill(value)
 
 
+@public(method=False)
+@public(function=False, direct=True)
 def zero_(input: Tensor) -> Tensor:
     """Write zeros everywhere."""
     arrays = plain_operands(input, ())
@@ -220,11 +219,6 @@ def zero_(input: Tensor) -> Tensor:
 
 def _zero_over(array: Any) -> None:
     array.fill(0)
-
-
-METHODS["fill_"] = fill_
-METHODS["zero_"] = zero_
-FUNCTIONS["zero_"], FUNCTIONS["fill_"] = naming_arguments(zero_), naming_arguments(fill_)
 
 
 @public()
@@ -245,12 +239,10 @@ def detach(input: Tensor) -> Tensor:
     return input.detach()
 
 
+@public(method=False, direct=True)
 def detach_(input: Tensor) -> Tensor:
     """Forget this tensor's history."""
     return input.detach_()
-
-
-FUNCTIONS["detach_"] = detach_
 
 
 # --- functions of Python numbers, element by element ---
@@ -261,6 +253,7 @@ def _refuse_grad(input: Tensor, name: str) -> None:
         raise TypeError(f"Can't call {name} on a Variable that requires grad. Use var.detach().{name}() instead.")
 
 
+@public(function=False, direct=True)
 def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace every element by `callable(element)`. Slow: for small tensors."""
     _refuse_grad(input, "apply_()")
@@ -274,6 +267,7 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     return input
 
 
+@public(function=False, direct=True)
 def map_(input: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replace every element by `callable(element, element of tensor)`. Slow: for small tensors."""
     _refuse_grad(input, "map_()")
@@ -283,7 +277,3 @@ def map_(input: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> 
     for place in np.ndindex(array.shape):
         array[place] = callable(array[place].item(), other[place].item())
     return input
-
-
-METHODS["apply_"] = apply_
-METHODS["map_"] = map_

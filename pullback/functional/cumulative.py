@@ -31,7 +31,7 @@ def _accumulated(function: str, input: Any, dtype: Any) -> Tensor:
     return x
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def cumsum(input: Any, dim: int, *, dtype: dtype_type | None = None) -> Tensor:
     """Running sums along a dim; integers are summed in int64."""
     x = _accumulated("cumsum", input, dtype)
@@ -41,7 +41,7 @@ def cumsum(input: Any, dim: int, *, dtype: dtype_type | None = None) -> Tensor:
     return apply_unary(ops.cumsum, x, {"axis": axis, "reverse": False})
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def cumprod(input: Any, dim: int, *, dtype: dtype_type | None = None) -> Tensor:
     """Running products along a dim; integers are multiplied in int64."""
     x = _accumulated("cumprod", input, dtype)
@@ -49,7 +49,7 @@ def cumprod(input: Any, dim: int, *, dtype: dtype_type | None = None) -> Tensor:
     return apply_unary(ops.cumprod, x, {"axis": axis}) if x._array.ndim else x.clone()
 
 
-@public(out=True)
+@public(out="same")
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """Logarithm of the running sums of exponentials along a dim."""
     axis = wrap_dim(dim, input._array.ndim)
@@ -67,13 +67,13 @@ def _running(op: Any, result_type: Any, input: Tensor, dim: int) -> Any:
     return result_type(*apply(op, (input,), {"axis": axis, "keepdims": True}))
 
 
-@public(out=True)
+@public(out="same")
 def cummax(input: Tensor, dim: int) -> ValuesIndices:
     """Running maxima along a dim and their indices."""
     return _running(cummax_op, CummaxResult, input, dim)
 
 
-@public(out=True)
+@public(out="same")
 def cummin(input: Tensor, dim: int) -> ValuesIndices:
     """Running minima along a dim and their indices."""
     return _running(cummin_op, CumminResult, input, dim)
@@ -154,7 +154,7 @@ def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int =
 # --- differences ---
 
 
-@public(out=True)
+@public(out="cast")
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
     """The n-th differences of neighbours along a dim."""
     if input._array.ndim == 0:

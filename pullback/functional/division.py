@@ -52,13 +52,13 @@ def _check_zero(a: Any, b: Any) -> None:
         )
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def floor_divide(input: Any, other: Any) -> Tensor:
     """Division rounded down."""
     return answered(_divided(ops.floor_divide, as_tensor(input), other), "floor_divide", input, other)
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def remainder(input: Any, other: Any) -> Tensor:
     """The remainder of floor division: it has the sign of the divisor."""
     need_one_tensor("remainder", input, other)
@@ -68,7 +68,7 @@ def remainder(input: Any, other: Any) -> Tensor:
     return answered(_divided(op, input, other), "remainder", input, other)
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def fmod(input: Any, other: Any) -> Tensor:
     """The remainder of truncated division: it has the sign of the dividend."""
     need_first_tensor("fmod", input, other)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import seams
 from ..autograd.op import Op
 from ..autograd.tape import apply, apply_unary, wrap
 from ..ops import casting
@@ -18,30 +19,27 @@ from ..return_types import returned_by
 from ..tensor import Tensor
 from .checks import need_tensor, not_implemented_for
 from .operands import as_tensor, float_operand, need_int
-from .registry import FUNCTIONS, IN_PLACE, METHODS, claimed, public, store
+from .out_argument import store
+from .registry import public
 
 
 def unary(
-    name: str, op: Op, *aliases: str, floating: bool = True, in_place: bool = True, doc: str
+    name: str, op: Op, *aliases: str, floating: bool = True, in_place: bool = True, out_kind: str = "cast", doc: str
 ) -> Callable[..., Any]:
     """A torch function of one tensor. `floating`: integers become floats first."""
 
     def function(input: Any, *, out: Tensor | None = None) -> Tensor:
         if out is not None:
-            return store(name, function, (input,), {}, out)
+            return store(name, function, (input,), {}, out, out_kind)
         if not isinstance(input, Tensor) or floating and input._array.dtype.kind in "biu":
-            if not isinstance(input, Tensor) and claimed((input,), {}):  # an object with a `__torch_function__`
+            if not isinstance(input, Tensor) and seams.claimed((input,), {}):  # an object with a `__torch_function__`
                 return function(input, out=out)
             input = float_operand(input, "input", name) if floating else as_tensor(input, "input", name)
         return apply_unary(op, input)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    for each in (name, *aliases):
-        FUNCTIONS[each] = METHODS[each] = function
-        if in_place:
-            IN_PLACE[each + "_"] = function
-    return function
+    return public(*aliases, in_place=in_place, direct=True)(function)
 
 
 exp: Callable[..., Any] = unary("exp", ops.exp, doc="e to the power of each element.")
@@ -70,13 +68,15 @@ rsqrt: Callable[..., Any] = unary("rsqrt", ops.rsqrt, doc="One over the square r
 reciprocal: Callable[..., Any] = unary("reciprocal", ops.reciprocal, doc="One over each element.")
 sigmoid: Callable[..., Any] = unary("sigmoid", ops.sigmoid, doc="`1 / (1 + exp(-x))` of each element.")
 sgn: Callable[..., Any] = unary(
-    "sgn", ops.sgn, floating=False, doc="The sign of each element; of complex z, `z / |z|`."
+    "sgn", ops.sgn, floating=False, out_kind="same", doc="The sign of each element; of complex z, `z / |z|`."
 )
-sign: Callable[..., Any] = unary("sign", ops.sign, floating=False, doc="-1, 0 or 1: the sign of each element.")
+sign: Callable[..., Any] = unary(
+    "sign", ops.sign, floating=False, out_kind="same", doc="-1, 0 or 1: the sign of each element."
+)
 relu: Callable[..., Any] = unary("relu", ops.relu, floating=False, doc="Each element, or 0 where that is larger.")
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def square(input: Any) -> Tensor:
     """`input * input`; booleans become integers."""
     x = as_tensor(input)
@@ -99,7 +99,7 @@ def _not_boolean(kernel: str, x: Tensor) -> None:
         raise not_implemented_for(kernel, x)
 
 
-@public("absolute", in_place=True, out=True)
+@public("absolute", in_place=True, out="same")
 def abs(input: Any) -> Tensor:
     """Absolute value (modulus of complex numbers)."""
     x = as_tensor(input)
@@ -118,7 +118,7 @@ def _rounding(name: str, op: Op, *aliases: str, doc: str) -> Callable:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc + " Integers stay as they are."
-    return public(*aliases, in_place=True, out=True)(function)
+    return public(*aliases, in_place=True, out="same")(function)
 
 
 def clone_of(x: Tensor) -> Tensor:
@@ -128,7 +128,7 @@ def clone_of(x: Tensor) -> Tensor:
     return apply(clone, (x,))
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="same")
 def frac(input: Any) -> Tensor:
     """The fractional part, with the sign of the number."""
     x = as_tensor(input)
@@ -142,7 +142,7 @@ ceil: Callable[..., Any] = _rounding("ceil", ops.ceil, doc="The smallest integer
 trunc: Callable[..., Any] = _rounding("trunc", ops.trunc, "fix", doc="Each element without its fractional part.")
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="same")
 def round(input: Any, *, decimals: int = 0) -> Tensor:
     """Round to the nearest integer (ties to even), or to `decimals` places."""
     x = as_tensor(input)
@@ -170,7 +170,7 @@ def conj(input: Tensor) -> Tensor:
     return apply(casting.conj, (input,)) if input._array.dtype.kind == "c" else input
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="same")
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate in memory of its own; real tensors are returned as they are."""
     return apply(ops.conj_physical, (input,)) if input._array.dtype.kind == "c" else input
@@ -199,7 +199,7 @@ class FrexpResult(NamedTuple):
     exponent: Tensor
 
 
-@public(out=True)
+@public(out="same")
 def frexp(input: Tensor) -> FrexpResult:
     """Mantissas in [0.5, 1) and integer exponents with `input = mantissa * 2**exponent`."""
     if input._array.dtype.kind not in "fV":
@@ -207,7 +207,7 @@ def frexp(input: Tensor) -> FrexpResult:
     return FrexpResult(*apply(ops.frexp, (input,)))
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="same")
 def nan_to_num(
     input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
@@ -221,10 +221,13 @@ def nan_to_num(
 # --- tests of elements that need no gradient ---
 
 
-@public(out=True)
+@public(out="same")
 def signbit(input: Any) -> Tensor:
     """Whether the sign bit is set (True for -0.0)."""
     x = as_tensor(input)
     _not_complex("signbit", x)
     array = x._array
     return wrap(np.signbit(array) if array.dtype.kind in "fV" else array < 0)
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {"__abs__": abs}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..explaining import Explanation
 
 
-@public(function=False, wrap=False)
+@public(function=False, direct=True)
 def explain(input: Tensor, gradient: Any = None, **options: Any) -> Explanation:
     """What `backward(gradient)` would do from here, step by step; see `pullback.explain`."""
     from ..explaining import explain as explain_pass

@@ -17,7 +17,7 @@ from ..tensor import Tensor
 from .registry import public
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True, asks="modes")
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor that shares the memory of an object with a buffer (bytes, bytearray, memoryview)."""
     kind = as_dtype(dtype)._numpy
@@ -54,7 +54,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     return result
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True, tensors=False)
 def from_file(
     filename: Any, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None,
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False,

@@ -18,7 +18,7 @@ from ..tensor import Tensor
 from . import cumulative, joining, rearranging, shape
 from .operands import need_int
 from .refusals import blamed
-from .registry import FUNCTIONS, public
+from .registry import public
 
 
 def _numpy_dtype(dtype: Any, default: Any = None) -> np.dtype:
@@ -50,14 +50,14 @@ def _triangle_indices(name: str, find: Any) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The rows and columns of the {'lower' if name.startswith('tril') else 'upper'} triangle."
-    FUNCTIONS[name] = function
+    public(method=False, tensors=False)(function)
 
 
 _triangle_indices("tril_indices", np.tril_indices)
 _triangle_indices("triu_indices", np.triu_indices)
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True, passed="")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one element from each vector, one row for each."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):

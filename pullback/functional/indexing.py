@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..arrays.batched import NotBatchable
 from ..autograd import writes
 from ..autograd.mode import Mode, current_mode
@@ -25,7 +26,6 @@ from ..storage import storage_of
 from ..tensor import Tensor
 from .index_parsing import FULL, check_arrays, kept, out_of_bounds, parse, parse_arrays, parse_basic
 from .operands import NUMBERS, as_operand, broadcasts_to
-from .registry import claimed
 
 ndarray = np.ndarray
 select: Any
@@ -70,7 +70,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     except NotBatchable as error:
         return picked_by_batch(x, index, error)
     except IndexError:
-        if not claimed((index,), {}):  # by an object with a `__torch_function__`
+        if not seams.claimed((index,), {}):  # by an object with a `__torch_function__`
             raise
         return x[index]
     if not advanced:
@@ -128,7 +128,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
 
             return write_by_batch(x, index, value, error)
         except IndexError:
-            if not claimed((index,), {}):
+            if not seams.claimed((index,), {}):
                 if any(
                     isinstance(part, (Tensor, list, ndarray)) for part in (index if type(index) is tuple else (index,))
                 ):
@@ -145,7 +145,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     try:
         given = value if isinstance(value, Tensor) else as_value(value, x)
     except TypeError:
-        if not claimed((value,), {}):
+        if not seams.claimed((value,), {}):
             raise
         x[index] = value
         return

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..autograd.mode import current_mode
 from ..autograd.node import Node, fill
 from ..autograd.op import Op
@@ -20,8 +21,9 @@ from ..ops import rearranging
 from ..tensor import Tensor, anchor_of
 from . import shape as shapes
 from .operands import promote, wrap_dim
+from .out_argument import store
 from .refusals import blamed
-from .registry import claimed, public, store
+from .registry import public
 
 ndarray = np.ndarray
 
@@ -32,14 +34,11 @@ def _atleast(name: str, ndim: int) -> None:
             return _with_dims(tensors[0], ndim)
         if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
             tensors = tuple(tensors[0])
-        try:
-            return tuple(_with_dims(x, ndim) for x in tensors)
-        except AttributeError as error:
-            raise blamed(error, function) from None
+        return tuple(_with_dims(x, ndim) for x in tensors)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Tensors with at least {ndim} dims; several give a tuple."
-    public(method=False, wrap=False)(function)
+    public(method=False, passed="")(function)
 
 
 def _with_dims(x: Tensor, ndim: int) -> Tensor:
@@ -144,19 +143,19 @@ def _record_join(op: Op, tensors: Any, params: dict, result: Tensor) -> None:
     result._requires_grad = True
 
 
-@public("concat", "concatenate", method=False, wrap=False)
+@public("concat", "concatenate", method=False, direct=True)
 def cat(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Tensor | None = None) -> Tensor:
     """Join tensors along a dim they have: (2, 3) and (4, 3) become (6, 3) for dim 0."""
     dim = dim if axis is None else axis
     if out is not None:
-        return store("cat", cat, (tensors, dim), {}, out)
+        return store("cat", cat, (tensors, dim), {}, out, "joined")
     quick = _joined(rearranging.concatenate, tensors, dim, 0)
     if quick is not None:
         return quick
     try:
         items = tensor_list(tensors, "cat")
     except TypeError:
-        if not claimed((tensors,), {}):
+        if not seams.claimed((tensors,), {}):
             raise
         return cat(tensors, dim)  # which asks a foreign object among the tensors now
     shapes_given = [x._array.shape for x in items]
@@ -186,19 +185,19 @@ def _check_joinable(first: tuple, shape: tuple, axis: int, number: int) -> None:
             )
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True)
 def stack(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Tensor | None = None) -> Tensor:
     """Join tensors of one shape along a new dim: two of (3,) become (2, 3) for dim 0, (3, 2) for dim 1."""
     dim = dim if axis is None else axis
     if out is not None:
-        return store("stack", stack, (tensors, dim), {}, out)
+        return store("stack", stack, (tensors, dim), {}, out, "joined")
     quick = _joined(rearranging.stack, tensors, dim, 1)
     if quick is not None:
         return quick
     try:
         items = tensor_list(tensors, "stack")
     except TypeError:
-        if not claimed((tensors,), {}):
+        if not seams.claimed((tensors,), {}):
             raise
         return stack(tensors, dim)
     first = items[0]._array.shape
@@ -211,26 +210,26 @@ def stack(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Ten
     return apply(rearranging.stack, tuple(items), {"axis": wrap_dim(dim, len(first) + 1)})
 
 
-@public(method=False, out=True)
+@public(method=False, out="joined")
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Join tensors side by side: along dim 1, vectors along dim 0."""
     items = tensor_list(tensors, "hstack", lambda x: _with_dims(x, 1))
     return cat(items, 0 if items[0]._array.ndim == 1 else 1)
 
 
-@public("row_stack", method=False, out=True)
+@public("row_stack", method=False, out="joined")
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Join tensors on top of each other; vectors are rows."""
     return cat(tensor_list(tensors, "vstack", lambda x: _with_dims(x, 2)), 0)
 
 
-@public(method=False, out=True)
+@public(method=False, out="joined")
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Join tensors along a third dim."""
     return cat(tensor_list(tensors, "dstack", lambda x: _with_dims(x, 3)), 2)
 
 
-@public(method=False, out=True)
+@public(method=False, out="joined")
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Join tensors side by side; vectors are columns."""
     return cat(tensor_list(tensors, "column_stack", _column), 1)
@@ -240,7 +239,7 @@ def _column(x: Tensor) -> Tensor:
     return shapes.reshape(x, (x._array.size, 1)) if x._array.ndim <= 1 else x
 
 
-@public(method=False, out=True)
+@public(method=False, out="cast")
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     """Pad each tensor to equal chunks along a dim, flatten the chunks behind it, and join them."""
     items = tensor_list(tensors, "_chunk_cat")
@@ -259,7 +258,7 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     return cat(flat, axis + 1)
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True, passed="")
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with these matrices on its diagonal; vectors are rows."""
     items = list(tensors)
@@ -279,7 +278,7 @@ def block_diag(*tensors: Any) -> Tensor:
     return apply(rearranging.block_diagonal, tuple(rows), {})
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True, passed="..., indexing")
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Coordinates of a grid: each vector expanded over the dims of the others."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):

@@ -15,8 +15,8 @@ from ..nn.functional.dropout import feature_dropout as _feature_dropout
 from ..nn.functional.embedding import shorten_rows as _shorten_rows
 from ..nn.functional.grids import GRID_SAMPLE_INTERPOLATION_MODES, GRID_SAMPLE_PADDING_MODES
 from ..tensor import Tensor
-from .refusals import naming_arguments
-from .registry import FUNCTIONS, METHODS, under_name, with_out
+from .gate import another
+from .registry import FUNCTIONS, alias, public
 
 # The same function under both names.
 _SHARED = (
@@ -30,11 +30,11 @@ _ALIKE = (
     "celu", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "rms_norm", "rrelu", "selu",
 )  # fmt: skip
 for _name in _SHARED:
-    FUNCTIONS[_name] = getattr(F, _name)
+    alias(getattr(F, _name), _name, method=_name in ("hardshrink", "prelu"))
 for _name in _ALIKE:
-    FUNCTIONS[_name] = under_name(getattr(F, _name), _name)
-for _name in ("hardshrink", "prelu"):
-    METHODS[_name] = getattr(F, _name)
+    FUNCTIONS[_name] = another(getattr(F, _name), _name, "torch")
+
+_at_top: Callable[..., Any] = public(method=False, spellings={})
 
 
 def _reduction(number: int) -> str:
@@ -46,18 +46,11 @@ def _reduction(number: int) -> str:
     return REDUCTIONS[number] if 0 <= number <= 2 else "none"
 
 
-def _at_top(function: Callable) -> Callable:
-    FUNCTIONS[function.__name__] = function
-    return function
-
-
-@with_out
+@public(method=False, out="cast")
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """x where it exceeds the threshold, `value` elsewhere."""
     return F.threshold(input, threshold, value)
 
-
-FUNCTIONS["threshold"] = threshold
 
 # --- normalization ---
 
@@ -178,7 +171,7 @@ def _dropout(name: str, function: Callable, inplace: bool) -> None:
 
     dropped.__name__ = dropped.__qualname__ = name
     dropped.__doc__ = f"`nn.functional.{name.rstrip('_')}` with p and train required."
-    FUNCTIONS[name] = dropped
+    _at_top(dropped)
 
 
 for _name, _function in (
@@ -190,7 +183,6 @@ for _name, _function in (
 
 
 @_at_top
-@naming_arguments
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """Dropout, and the mask of what it kept."""
     ones = input.new_ones(tuple(input.shape))
@@ -288,16 +280,13 @@ def convolution(
     return getattr(F, f"conv{axes}d")(input, weight, bias, stride, padding, dilation, groups)
 
 
-@_at_top
+@public("grid_sampler_2d", "grid_sampler_3d", method=False, spellings={})
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """`nn.functional.grid_sample` with numbers for the modes."""
     modes, paddings = list(GRID_SAMPLE_INTERPOLATION_MODES), list(GRID_SAMPLE_PADDING_MODES)
     return F.grid_sample(input, grid, modes[interpolation_mode], paddings[padding_mode], align_corners)
-
-
-FUNCTIONS["grid_sampler_2d"] = FUNCTIONS["grid_sampler_3d"] = grid_sampler
 
 
 @_at_top

@@ -13,7 +13,8 @@ from ..arrays.batched import all_values
 from ..autograd.tape import wrap
 from ..notices import warn_user
 from ..tensor import Tensor
-from .registry import public, write_out
+from .out_argument import write_out
+from .registry import public
 
 if TYPE_CHECKING:
     from ..linalg.older_results import SVD, Geqrf, TriangularSolve, UnpackedLU
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 # --- determinants, inverses, powers ---
 
 
-@public(out=True)
+@public(out="same")
 def det(input: Tensor) -> Tensor:
     """Determinants."""
     from ..linalg import det
@@ -30,7 +31,7 @@ def det(input: Tensor) -> Tensor:
     return det(input)
 
 
-@public(out=True)
+@public(out="same")
 def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     """Signs and logarithms of the absolute values of determinants."""
     from ..linalg import slogdet
@@ -52,7 +53,7 @@ def logdet(input: Tensor) -> Tensor:
     return logarithm.masked_fill(negative, float("nan")) if np.any(all_values(negative._array)) else logarithm
 
 
-@public(out=True)
+@public(out="same", autocast="full")
 def inverse(input: Tensor) -> Tensor:
     """Inverses of square matrices."""
     from ..linalg import inv
@@ -60,7 +61,7 @@ def inverse(input: Tensor) -> Tensor:
     return inv(input)
 
 
-@public()
+@public(autocast="full")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudo-inverse."""
     from ..linalg import pinv
@@ -68,7 +69,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
-@public(out=True)
+@public(out="same")
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """A matrix multiplied by itself n times."""
     from ..linalg import matrix_power
@@ -93,7 +94,7 @@ def _older(name: str, newer: str) -> None:
 # --- Cholesky ---
 
 
-@public(out=True)
+@public(out="same", autocast="full")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """L with L L^H = input (or U with U^H U = input)."""
     from ..linalg.checks import float_square, raise_on
@@ -105,7 +106,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     return factors
 
 
-@public(out=True)
+@public(out="cast", autocast="full")
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """X with A X = input, from the Cholesky factor of A."""
     from ..linalg.solvers import solve_from_cholesky
@@ -113,7 +114,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     return solve_from_cholesky(input, input2, upper)
 
 
-@public(out=True)
+@public(out="cast", autocast="full")
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, from its Cholesky factor."""
     from ..linalg.solvers import inverse_from_cholesky
@@ -124,7 +125,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 # --- LU ---
 
 
-@public()
+@public(passed="", passed_by_method="A, pivot get_infos")
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Any, ...]:
     """L and U in one matrix, and pivots (and info)."""
     from ..linalg.factorizations import lu_factor_ex
@@ -139,7 +140,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     return out
 
 
-@public(out=True)
+@public(out="same", autocast="full")
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """X with A X = input, from the LU factorization of A."""
     from ..linalg import lu_solve
@@ -147,7 +148,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     return lu_solve(LU_data, LU_pivots, input)
 
 
-@public(method=False, out=True)
+@public(method=False, out="same")
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> UnpackedLU:
     """P, L and U from the compact form of `lu_factor`."""
     from ..linalg.factorizations import unpack
@@ -164,7 +165,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 # --- QR, SVD, reflections ---
 
 
-@public(out=True)
+@public(out="same", autocast="full")
 def qr(input: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
     """The QR decomposition."""
     from ..linalg import qr
@@ -174,7 +175,7 @@ def qr(input: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
     return QR(*qr(input, "reduced" if some else "complete"))
 
 
-@public(out=True)
+@public(out="same", autocast="full")
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> SVD:
     """The singular value decomposition, with V instead of its adjoint."""
     from ..linalg import svd
@@ -188,7 +189,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> SVD:
     return SVD(U, S, Vh.mH)
 
 
-@public(out=True)
+@public(out="cast", autocast="full")
 def geqrf(input: Tensor) -> Geqrf:
     """QR in LAPACK's compact form."""
     from ..linalg.checks import float_matrix, laid_by_columns
@@ -202,7 +203,7 @@ def geqrf(input: Tensor) -> Geqrf:
     return Geqrf(laid_by_columns(wrap(np.swapaxes(reflectors, -1, -2))), wrap(np.ascontiguousarray(factors)))
 
 
-@public(out=True)
+@public(out="cast", autocast="full")
 def orgqr(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of a product of Householder reflections."""
     from ..linalg import householder_product
@@ -210,7 +211,7 @@ def orgqr(input: Tensor, tau: Tensor) -> Tensor:
     return householder_product(input, tau)
 
 
-@public(out=True)
+@public(out="same", autocast="full")
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """A product of Householder reflections times `other`."""
     from ..linalg.checks import float_matrix
@@ -226,7 +227,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     return multiply_reflectors(input, tau, other, left, transpose)
 
 
-@public(out=True)
+@public(out="same", autocast="full")
 def triangular_solve(
     input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> TriangularSolve:
@@ -246,7 +247,7 @@ def triangular_solve(
 # --- low rank ---
 
 
-@public(method=False)
+@public(method=False, passed="")
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Any, ...]:
     """An approximate singular value decomposition of rank q."""
     from ..linalg.eigenvalues import svd_lowrank
@@ -254,7 +255,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     return svd_lowrank(A, q, niter, M)
 
 
-@public(method=False)
+@public(method=False, passed="")
 def lobpcg(
     A: Tensor, k: int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: int | None = None,
     iK: Tensor | None = None, niter: int | None = None, tol: float | None = None, largest: bool | None = None,
@@ -268,7 +269,7 @@ def lobpcg(
     return extreme_eigenpairs(A, B, count, largest is None or largest)
 
 
-@public(method=False)
+@public(method=False, passed="")
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Any, ...]:
     """Principal components, approximately."""
     from ..linalg.eigenvalues import pca_lowrank

@@ -18,8 +18,9 @@ from ..tensor import Tensor
 from .beside_arrays import by_numpy
 from .checks import warn_of_older_form
 from .operands import as_operand, as_tensor, broadcast_error, need_room_inside, operand, promote
+from .out_argument import store
 from .refusals import blamed
-from .registry import METHODS, public, store
+from .registry import public, public_in
 from .shape import unsqueeze
 
 
@@ -31,7 +32,7 @@ def _same_dtype(a: Tensor, b: Tensor, names: str = "m1 and m2") -> None:
         )
 
 
-@public("__matmul__", out=True)
+@public("__matmul__", out="same")
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product; 1-d tensors are vectors, leading dims are batches."""
     result = multiply(input, other, arrays=False)
@@ -151,7 +152,7 @@ def _no_bool(x: Tensor, kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'. Convert first, as in x.int().")
 
 
-@public(out=True)
+@public(out="same")
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Product of two matrices."""
     if input._array.ndim != 2:
@@ -183,14 +184,14 @@ def _bmm_carefully(a: Tensor, b: Tensor) -> Tensor:
 _bmm = binary(ops.bmm, _bmm_carefully)
 
 
-@public(out=True)
+@public(out="same")
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of two batches of matrices."""
     x, y = input._array, mat2._array
     return (_bmm if x.ndim == 3 == y.ndim and x.shape[0] == y.shape[0] else _bmm_carefully)(input, mat2)
 
 
-@public(out=True)
+@public(out="same", autocast="as given")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """A matrix times a vector."""
     if input._array.ndim != 2 or vec._array.ndim != 1:
@@ -230,21 +231,21 @@ def _dot_carefully(a: Tensor, b: Tensor) -> Tensor:
 _dot = binary(ops.dot, _dot_carefully)
 
 
-@public(out=True)
+@public(out="same")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Sum of the products of two vectors' elements (no conjugation)."""
     x, y = input._array, tensor._array
     return (_dot if x.ndim == 1 and x.shape == y.shape else _dot_carefully)(input, tensor)
 
 
-@public(out=True)
+@public(out="same")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Inner product of two vectors: the first is conjugated."""
     _vectors(input, other, "vdot")
     return apply(ops.vdot if input._array.dtype.kind == "c" else ops.dot, (input, other))
 
 
-@public(out=True)
+@public(out="same")
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dims of both."""
     x, y = input._array, other._array
@@ -268,7 +269,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 _products = binary(pointwise.multiply)
 
 
-@public("ger", out=True)
+@public("ger", out="cast")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of the elements of two vectors."""
     for number, x in enumerate((input, vec2), 1):
@@ -333,7 +334,7 @@ def _older_form(function: Callable[..., Any], *args: Any) -> Tensor:
     return function(*tensors, **dict(zip(("beta", "alpha"), numbers, strict=False)))
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="same")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     if legacy:
@@ -357,7 +358,7 @@ def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
     _no_bool(mat1, "addmm_impl_cpu_")
 
 
-@public(out=True)
+@public(out="same")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (sum of the products of two batches)."""
     if legacy:
@@ -368,12 +369,11 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: An
     return apply(ops.addbmm, (input, batch1, batch2), _factors(input, beta, alpha))
 
 
-def _addbmm_in_place(
-    self: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1
-) -> Tensor:
+@public(function=False, direct=True)
+def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`addbmm`, written over this tensor; alone among its kind it lets a tensor that broadcasts grow."""
     if legacy:
-        return _older_form(_addbmm_in_place, self, batch1, batch2, *legacy)
+        return _older_form(addbmm_, self, batch1, batch2, *legacy)
     from ..autograd import writes
 
     if self._array.ndim == 2 and self._array.shape == (batch1._array.shape[1], batch2._array.shape[2]):
@@ -384,10 +384,7 @@ def _addbmm_in_place(
     return self
 
 
-METHODS["addbmm_"] = _addbmm_in_place
-
-
-@public(in_place=True, out=True)
+@public(in_place=True, out="same")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (products of two batches)."""
     if legacy:
@@ -398,7 +395,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: A
     return apply(ops.baddbmm, (input, batch1, batch2), _factors(input, beta, alpha))
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="same", autocast="as given")
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
     if legacy:
@@ -417,7 +414,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Any = 1, 
     return apply(ops.addmv, (input, mat, vec), _factors(input, beta, alpha))
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (outer product of two vectors)."""
     if legacy:
@@ -435,11 +432,11 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Any = 1,
     return apply(ops.addr, (input, vec1, vec2), _factors(input, beta, alpha))
 
 
-@public(method=False, function=False)
+@public_in("torch.nn.functional", direct=True, compiled=True)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias, for weights stored as (out, in)."""
     if out is not None:
-        return store("linear", linear, (input, weight, bias), {}, out)
+        return store("linear", linear, (input, weight, bias), {}, out, "same")
     try:
         x, w = input._array, weight._array
         offset = None if bias is None else bias._array
@@ -467,7 +464,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     return apply(ops.linear_layer, (input, weight, bias))
 
 
-@public(method=False, out=True)
+@public(method=False, out="same", passed="")
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """Product of several matrices (the older name of `linalg.multi_dot`)."""
     from ..linalg import multi_dot

@@ -30,7 +30,8 @@ from .checks import (
     pair_by_pair,
 )
 from .operands import NUMBERS, as_tensor, operand, promote, result_type
-from .registry import FUNCTIONS, METHODS, public, store, write_out
+from .out_argument import store, write_out
+from .registry import public
 
 
 def _of_tensors(
@@ -53,7 +54,7 @@ def _of_tensors(
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return public(*aliases, in_place=in_place, out=True)(function)
+    return public(*aliases, in_place=in_place, out="cast")(function)
 
 
 def _refuse(name: str, kinds: str, a: Tensor, b: Tensor) -> None:
@@ -99,7 +100,7 @@ fmin: Callable[..., Any] = _of_tensors(
 ldexp: Callable[..., Any] = _of_tensors("ldexp", pairs.ldexp, floating=True, doc="`input * 2**other`.")
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def copysign(input: Any, other: Any) -> Tensor:
     """The size of `input` with the sign of `other`."""
     need_first_tensor("copysign", input, other)
@@ -108,7 +109,7 @@ def copysign(input: Any, other: Any) -> Tensor:
     return apply_to_both(pairs.copysign_scalar, input, other, floating=True)
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="same")
 def heaviside(input: Any, values: Any) -> Tensor:
     """0 below zero, 1 above, `values` at zero. Both tensors have one dtype."""
     x, at_zero = need_tensor(input, "heaviside"), need_tensor(values, "heaviside", "values", 2)
@@ -136,13 +137,11 @@ def _check_precise(given: Tensor, what: str, input: Any, exponent: Any) -> None:
         )
 
 
+@public(function=False, direct=True)
 def float_power_(self: Tensor, exponent: Any) -> Tensor:
     """`float_power`, written over this tensor, which has to be of double precision."""
     _check_precise(self, "base given to float_power_", self, exponent)
     return in_place(self, float_power, exponent)
-
-
-METHODS["float_power_"] = float_power_
 
 
 @public()
@@ -177,7 +176,7 @@ def _of_integers(name: str, ufunc: np.ufunc, doc: str) -> Callable:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return public(in_place=True, out=True)(function)
+    return public(in_place=True, out="cast")(function)
 
 
 gcd: Callable[..., Any] = _of_integers("gcd", np.gcd, doc="The greatest common divisor of two integers.")
@@ -202,11 +201,13 @@ def _parts(function: str, first: Any, second: Any, names: tuple[str, str]) -> tu
     return a, b
 
 
+@public(method=False, direct=True)
 def complex(real: Any, imag: Any, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from real and imaginary parts."""
     return _into(broadcasting(pointwise.make_complex, _parts("complex", real, imag, ("real", "imag"))), out, "complex")
 
 
+@public(method=False, autocast="full")
 def polar(abs: Any, angle: Any, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their size and angle."""
     return _into(broadcasting(pointwise.polar, _parts("polar", abs, angle, ("abs", "angle"))), out, "polar")
@@ -224,12 +225,7 @@ def _into(result: Tensor, out: Tensor | None, function: str) -> Tensor:
     return out
 
 
-FUNCTIONS["complex"], FUNCTIONS["polar"] = complex, polar
-
-
+@public(name="result_type", method=False, direct=True)
 def result_type_of(tensor1: Any, tensor2: Any) -> dtype_type:
     """The dtype that arithmetic on two tensors or numbers gives."""
     return result_type(operand(tensor1), operand(tensor2))
-
-
-FUNCTIONS["result_type"] = result_type_of

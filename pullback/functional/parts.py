@@ -33,7 +33,7 @@ def view_as_real(input: Tensor) -> Tensor:
     return apply(ops.view_as_real, (input,))
 
 
-@public(method=False)
+@public(method=False, autocast="full")
 def view_as_complex(input: Tensor) -> Tensor:
     """A view of pairs of real numbers (the last dim) as complex ones."""
     array = input._array

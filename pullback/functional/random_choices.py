@@ -18,8 +18,9 @@ from ..ops.pointwise import flat
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .operands import NUMBERS, as_tensor, common_shape, sizes_of
+from .out_argument import refuse_gradients
 from .random_sampling import _check_chances, _finish, _from, _kind, normal_array, replacement
-from .registry import public, refuse_gradients
+from .registry import public
 
 _bernoulli_from = op("BernoulliBackward0", replacement, kind="elementwise_pull", x=flat, values=None)
 _poisson_from = op("PoissonBackward0", replacement, kind="elementwise_pull", x=flat, values=None)
@@ -66,7 +67,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     return apply(_poisson_from, (input, wrap(drawn_from(lambda rate: rejection.poisson(stream, rate), input._array))))
 
 
-@public(out=True)
+@public(out="same")
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
     array = input._array

@@ -15,7 +15,7 @@ from ..kernels.random import gammas
 from ..tensor import Tensor
 from .checks import not_implemented_for
 from .random_sampling import _from
-from .registry import FUNCTIONS
+from .registry import public
 
 gamma_slope: Any = op(
     "StandardGammaBackward0",
@@ -35,6 +35,7 @@ _gamma = op(
 )
 
 
+@public(method=False, direct=True)
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     """Gamma samples of scale 1."""
     if input._array.dtype.itemsize < 4:
@@ -43,6 +44,7 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     return apply(_gamma, (input, wrap(drawn_from(lambda alpha: gammas.standard_gamma(stream, alpha), input._array))))
 
 
+@public(method=False, direct=True)
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     """Points of the simplex along the last dim."""
     if input._array.dtype.itemsize < 4:
@@ -51,6 +53,7 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     return wrap(drawn_from(lambda alpha: gammas.dirichlet(stream, alpha), input._array))
 
 
-FUNCTIONS["_standard_gamma"] = _standard_gamma
-FUNCTIONS["_sample_dirichlet"] = _sample_dirichlet
-FUNCTIONS["_standard_gamma_grad"] = lambda input, output: apply(gamma_slope, (input, output))
+@public(method=False, direct=True)
+def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
+    """The slope of gamma samples along their shape."""
+    return apply(gamma_slope, (input, output))

@@ -30,13 +30,14 @@ from ..storage import storage_of
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .operands import need_int
+from .out_argument import write_out
 from .random_bounds import check_permutation, check_uniform, integer_range
-from .refusals import blamed, naming_arguments, refuse_unknown
-from .registry import FUNCTIONS, METHODS, write_out
+from .refusals import blamed, refuse_unknown
+from .registry import FUNCTIONS, public
 
-FUNCTIONS.update({name: getattr(random_module, name) for name in (
-    "Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state",
-)})  # fmt: skip
+FUNCTIONS.update(Generator=random_module.Generator, default_generator=random_module.default_generator)
+for _name in ("get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"):
+    public(method=False, direct=True, asks="nobody")(getattr(random_module, _name))
 
 
 def _from(generator: Any) -> Any:
@@ -105,6 +106,7 @@ def normal_array(
 # --- new tensors ---
 
 
+@public(method=False, direct=True, tensors=False)
 def rand(
     *args: Any, size: Any = None, generator: Any = None, out: Tensor | None = None, dtype: Any = None,
     layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
@@ -114,6 +116,7 @@ def rand(
     return _finish(array, requires_grad, device, layout, out)
 
 
+@public(method=False, direct=True, tensors=False)
 def randn(
     *args: Any, size: Any = None, generator: Any = None, out: Tensor | None = None, dtype: Any = None,
     layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
@@ -132,6 +135,7 @@ def _limits(low: Any, high: Any, function: str) -> tuple[int, int | None]:
     return low, None if high is None else need_int(high, function, "high", 2)
 
 
+@public(method=False, direct=True, tensors=False)
 def randint(
     *args: Any, low: int | None = None, high: int | None = None, size: Any = None, generator: Any = None,
     out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
@@ -156,6 +160,7 @@ def randint(
     return _finish(array, requires_grad, device, layout, out)
 
 
+@public(method=False, direct=True, tensors=False)
 def randperm(
     n: int, *, generator: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
@@ -201,6 +206,7 @@ def _like(
     )
 
 
+@public(method=False, direct=True)
 def rand_like(
     input: Tensor, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None,
@@ -212,6 +218,7 @@ def rand_like(
         raise blamed(error) from None
 
 
+@public(method=False, direct=True)
 def randn_like(
     input: Tensor, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None,
@@ -223,6 +230,7 @@ def randn_like(
         raise blamed(error) from None
 
 
+@public(method=False)
 def randint_like(
     input: Tensor, *args: Any, low: int | None = None, high: int | None = None, generator: Any = None,
     dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None,
@@ -235,10 +243,6 @@ def randint_like(
     kind = input._array.dtype if dtype is None else as_dtype(dtype)._numpy
     first, end = integer_range(*_limits(low, high, "randint_like"), kind)
     return _like(_integers, input, generator, dtype, requires_grad, device, memory_format, first, end)
-
-
-FUNCTIONS.update({f.__name__: f for f in (rand, randn, randint, randperm, rand_like, randn_like)})
-FUNCTIONS["randint_like"] = naming_arguments(randint_like)
 
 
 # --- in place ---
@@ -296,6 +300,7 @@ _bernoulli, _exponential, _cauchy = (
 _geometric, _log_normal = _refill("GeometricBackward0", "geometric_"), _refill("LogNormalBackward0", "log_normal_")
 
 
+@public(function=False, direct=True)
 def uniform_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Tensor:
     """Fill with uniform numbers in [from, to)."""
     refuse_unknown("uniform_", bounds, "from", "to")
@@ -305,6 +310,7 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> 
     return _filled(_uniform, self, generator, _uniform_values, float(low), float(high))
 
 
+@public(function=False, direct=True)
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with normal numbers."""
     if std < 0:
@@ -312,6 +318,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
     return _filled(_normal, self, generator, normal_array, float(mean), float(std))
 
 
+@public(function=False, direct=True)
 def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Tensor:
     """Fill with integers: in [from, to), in [0, to), or over the range the dtype holds exactly."""
     refuse_unknown("random_", bounds, "from", "to")
@@ -322,6 +329,7 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> T
     return _filled(_random, self, generator, _integers, low, high)
 
 
+@public(function=False, direct=True)
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with ones, each with probability p (a number or a tensor), and zeros."""
     if isinstance(p, Tensor):
@@ -374,6 +382,7 @@ def _continuous(x: Tensor, name: str) -> None:
         )
 
 
+@public(function=False, direct=True)
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with exponential numbers of rate `lambd`."""
     _continuous(self, "Exponential")
@@ -383,6 +392,7 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
     return _filled(_exponential, self, generator, lambda g, shape, kind, _: streams.exponential(g, shape, kind, rate))
 
 
+@public(function=False, direct=True)
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with Cauchy numbers."""
     _continuous(self, "Cauchy")
@@ -392,6 +402,7 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
     return _filled(_cauchy, self, generator, lambda g, shape, kind, _: streams.cauchy(g, shape, kind, center, width))
 
 
+@public(function=False, direct=True)
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
     """Fill with exponentials of normal numbers."""
     if std <= 0:
@@ -402,15 +413,9 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any
     )
 
 
+@public(function=False, direct=True)
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Fill with numbers of trials up to the first success, of probability p."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     return _filled(_geometric, self, generator, lambda g, shape, kind, _: streams.geometric(g, shape, kind, p))
-
-
-METHODS.update({
-    f.__name__: f for f in (
-        uniform_, normal_, random_, bernoulli_, exponential_, cauchy_, log_normal_, geometric_,
-    )
-})  # fmt: skip

@@ -22,7 +22,7 @@ from .registry import public
 # --- another order ---
 
 
-@public(wrap=False)
+@public(direct=True)
 def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """The order along dims reversed."""
     if not dims and not named:
@@ -97,7 +97,7 @@ def _triangle(name: str, op: Any, words: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The part {words} a diagonal; the rest is zero."
-    return public(in_place=True, out=True)(function)
+    return public(in_place=True, out="same")(function)
 
 
 tril: Any = _triangle("tril", ops.tril, "on and below")
@@ -112,7 +112,7 @@ def _check_room(size: float, counts: Any) -> None:
         raise RuntimeError(f"numel: integer multiplication overflow. No machine has memory for {counts} copies.")
 
 
-@public(function=False, wrap=False)
+@public(function=False, direct=True)
 def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
     """Copies of the tensor side by side, so many along each dim: `x.repeat(2, 1)` puts a matrix below itself."""
     counts = sizes_of(in_a_row("repeat", repeats, named, "repeats"))

@@ -144,26 +144,26 @@ def _network(mode: str, given: tuple, named: dict[str, Any]) -> tuple:
     return output.transpose(0, 1) if values["batch_first"] else output, *last
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True)
 def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Outputs, hidden and cell state of an LSTM: `(input, (h, c), params, has_biases, num_layers, dropout, train,
     bidirectional, batch_first)`, or `(data, batch_sizes, (h, c), ...)` of a packed sequence."""
     return _network("LSTM", args, kwargs)
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True)
 def gru(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     """Outputs and hidden state of a GRU; arguments as for `lstm`, with one tensor as state."""
     return _network("GRU", args, kwargs)
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True)
 def rnn_tanh(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     """Outputs and hidden state of a plain recurrent network with tanh; arguments as for `gru`."""
     return _network("RNN_TANH", args, kwargs)
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True)
 def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     """Outputs and hidden state of a plain recurrent network with relu; arguments as for `gru`."""
     return _network("RNN_RELU", args, kwargs)

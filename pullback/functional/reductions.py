@@ -40,7 +40,7 @@ def sum_operand(x: Tensor, dtype: Any) -> Tensor:
     return in_dtype(x, dtype)
 
 
-@public(out=True)
+@public(out="cast")
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
     """Sum of all elements, or over the dims given."""
     if dtype is None and type(input) is Tensor and input._array.dtype.kind == "f":
@@ -56,7 +56,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type
     return apply_unary(ops.sum_axes, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": keepdim})
 
 
-@public(out=True)
+@public(out="cast")
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
     """Mean of all elements, or over the dims given. Needs a floating point dtype."""
     if dim is None and dtype is None and not keepdim and type(input) is Tensor and input._array.dtype.kind == "f":
@@ -75,7 +75,7 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_typ
     return apply_unary(ops.mean_axes, x, {"axis": wrap_dims(dim, x._array.ndim), "keepdims": keepdim})
 
 
-@public(out=True)
+@public(out="same")
 def softmax(input: Any, dim: int, dtype: dtype_type | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along a dim."""
     x = in_dtype(as_tensor(input), dtype)
@@ -83,7 +83,7 @@ def softmax(input: Any, dim: int, dtype: dtype_type | None = None) -> Tensor:
     return apply_unary(ops.softmax, x, {"axis": wrap_dim(dim, x._array.ndim)}) if x._array.ndim else x * 0 + 1
 
 
-@public(out=True)
+@public(out="same")
 def log_softmax(input: Any, dim: int, dtype: dtype_type | None = None) -> Tensor:
     """log(softmax(x)) along a dim, computed without overflow."""
     x = in_dtype(as_tensor(input), dtype)
@@ -133,7 +133,7 @@ class AminmaxResult(NamedTuple):
 # --- products, sums without NaN, log-sum-exp ---
 
 
-@public(out=True)
+@public(out="cast")
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
     """Product of all elements, or along a dim. The gradient is right where elements are zero."""
     x = sum_operand(as_tensor(input), dtype)
@@ -147,7 +147,7 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_typ
     )
 
 
-@public(out=True)
+@public(out="cast")
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
     """Sum of the elements that are not NaN."""
     given = as_tensor(input)
@@ -161,7 +161,7 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_t
     )
 
 
-@public(out=True)
+@public(out="cast")
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None) -> Tensor:
     """Mean of the elements that are not NaN."""
     x = as_tensor(input)
@@ -187,7 +187,7 @@ def _without_nan(x: Tensor) -> Tensor:
     return where(wrap(np.isnan(x._array)), 0.0, x)
 
 
-@public(out=True)
+@public(out="cast")
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Tensor:
     """log(sum(exp(x))) over dims, computed without overflow."""
     x = float_operand(input, "input", "logsumexp")
@@ -241,19 +241,19 @@ def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tens
     return apply_unary(op, input, {"axis": axis, "keepdims": need_bool(keepdim, name)})
 
 
-@public(out=True)
+@public(out="same")
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """Largest element over dims; the gradient is shared among ties."""
     return _extreme(ops.amax, "amax", input, dim, keepdim)
 
 
-@public(out=True)
+@public(out="same")
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """Smallest element over dims; the gradient is shared among ties."""
     return _extreme(ops.amin, "amin", input, dim, keepdim)
 
 
-@public(wrap=False)
+@public(direct=True)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> AminmaxResult:
     """Smallest and largest elements, of the whole tensor or along a dim."""
     try:
@@ -269,7 +269,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
         if input._array.shape[one] == 0:
             raise IndexError(f"aminmax: Expected reduction dim {one} to have non-zero size.")
     if out is not None:
-        from .registry import store
+        from .out_argument import store
 
         for target in out:
             if target.dtype is not input.dtype:
@@ -315,7 +315,7 @@ def _by_arguments(
     return result_type(*apply(along, (input,), {"axis": axis, "keepdims": need_bool(keepdim, name)}))
 
 
-@public(wrap=True, out=True)
+@public(out="same")
 def max(input: Any, *args: Any, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
     """The largest element; with a dim, (values, indices) along it; with another tensor, the larger of the two."""
     if not args and dim is None and other is None and isinstance(input, Tensor) and input._array.dtype.kind == "f":
@@ -324,7 +324,7 @@ def max(input: Any, *args: Any, dim: Any = None, keepdim: bool = False, other: A
     return _by_arguments("max", ops.max_all, max_index, MaxResult, (input, *args), dim, keepdim, other)
 
 
-@public(wrap=True, out=True)
+@public(out="same")
 def min(input: Any, *args: Any, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
     """The smallest element; with a dim, (values, indices) along it; with another tensor, the smaller of the two."""
     if not args and dim is None and other is None and isinstance(input, Tensor) and input._array.dtype.kind == "f":
@@ -342,13 +342,13 @@ def _logical_reduction(op: Any, input: Any, dim: Any, keepdim: bool) -> Tensor:
     return apply(op, (x,), {"axis": axis, "keepdims": need_bool(keepdim, op.name.lower())})
 
 
-@public(out=True)
+@public(out="bool")
 def all(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements (along dims) are non-zero."""
     return _logical_reduction(counting.all_axes, input, dim, keepdim)
 
 
-@public(out=True)
+@public(out="bool")
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element (along dims) is non-zero."""
     return _logical_reduction(counting.any_axes, input, dim, keepdim)
@@ -378,13 +378,13 @@ def _arg(op: Any, input: Any, dim: int | None, keepdim: bool, name: str) -> Tens
     return apply(op, (x,), {"axis": axis, "keepdims": need_bool(keepdim, name)})
 
 
-@public(out=True)
+@public(out="same")
 def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Index of the largest element, of the flattened tensor or along a dim."""
     return _arg(counting.argmax, input, dim, keepdim, "argmax")
 
 
-@public(out=True)
+@public(out="same")
 def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Index of the smallest element, of the flattened tensor or along a dim."""
     return _arg(counting.argmin, input, dim, keepdim, "argmin")

@@ -124,20 +124,6 @@ def suggesting(function: F) -> F:
     return cast(F, suggested)
 
 
-def naming_arguments(function: F) -> F:
-    """The same function, which says which argument should have been a tensor."""
-
-    @functools.wraps(function)
-    def named(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except AttributeError as error:
-            blame_argument(error, function)
-            raise
-
-    return cast(F, named)
-
-
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
     """Frames of this package, from the given one to the one that the program called."""
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
@@ -158,7 +144,7 @@ def _given(frame: FrameType, function: Any) -> tuple[str, dict[str, Any]]:
     code = frame.f_code
     called = code is getattr(unwrap(function), "__code__", None)
     count = code.co_argcount
-    asks = "_entry" in code.co_varnames[count : count + code.co_kwonlyargcount]  # of `torch_function.redirect`
+    asks = "_call" in code.co_varnames[count : count + code.co_kwonlyargcount]  # of `gate.call_instead`
     if asks or not called and not _is_public(code):
         return "", {}
     arguments = {name: frame.f_locals.get(name) for name in code.co_varnames[:count] if name != "self"}

@@ -24,8 +24,7 @@ from .checks import ONE_VALUE, invalid_combination
 from .index_parsing import FULL, kept, parse
 from .indexing import check_fits, put_in_place
 from .operands import NUMBERS, common_shape, number_tensor, wrap_dim
-from .refusals import naming_arguments
-from .registry import FUNCTIONS, METHODS, public
+from .registry import FUNCTIONS, public
 from .selection import check_elementwise, check_index, in_bounds, slices_in_bounds
 
 
@@ -53,7 +52,7 @@ def _check_source(index: Tensor, src: Tensor, axis: int) -> None:
 # --- one index for each element ---
 
 
-@public(out=True)
+@public(out="same")
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
@@ -68,6 +67,7 @@ def scatter(
     return apply(op, (input, *others), params) if index._array.size else input.clone(memory_format=contiguous_format)
 
 
+@public(function=False, direct=True)
 def scatter_(
     self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
@@ -106,7 +106,7 @@ def _scatter_with(input: Tensor, axis: int, index: Tensor, source: Any, reduce: 
     return scatter_reduce(input, axis, index, source, names[reduce])
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="same")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with the elements of `src` added at `index` along a dim.
 
@@ -121,7 +121,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return apply(ops.scatter_add, (input, index, src), {"axis": axis})
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="same")
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -196,7 +196,7 @@ def _slices(input: Tensor, dim: int, index: Tensor, source: Tensor | None, funct
     return axis
 
 
-@public(out=True)
+@public(out="same")
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy with the slices of `source`, times `alpha`, added at `index` of a dim: `result[index[i]] += source[i]` for
     dim 0.
@@ -210,6 +210,7 @@ def _scale(input: Tensor, alpha: Any) -> Any:
     return number_in(alpha, input._array.dtype) if input._array.dtype.kind in "iu" and alpha != 1 else alpha
 
 
+@public(function=False, direct=True)
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """Add the slices of `source` at `index` of a dim."""
     writes.check_early(self, source)
@@ -229,7 +230,7 @@ def _check_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor) -> 
     return axis
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="same")
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with the slices of `source` written at `index` of a dim."""
     check_index(index, "index_copy", ("int64",))
@@ -250,6 +251,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return apply(op, (input, index, value), params)
 
 
+@public(function=False, direct=True)
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """Write one value to the slices at `index` of a dim."""
     writes.check_early(self, value)
@@ -274,7 +276,7 @@ def _index_fill_plan(input: Tensor, dim: int, index: Tensor, value: Any) -> tupl
     return ops.index_fill, {"axis": axis}, number_in(value, input._array.dtype)
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -312,6 +314,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return apply(indexing.put, (input, values), {"index": advanced, "accumulate": bool(accumulate)})
 
 
+@public(method=False)
+@public(function=False, direct=True)
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write (or add) `values` at the indices, one tensor of indices for each dim."""
     writes.check_early(self, values)
@@ -374,6 +378,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return apply(op, (input, mask, value))
 
 
+@public(function=False, direct=True)
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """Write one value where the mask is true."""
     writes.check_early(self, value)
@@ -419,9 +424,3 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"{source._array.size} < {wanted}"
         )
     return apply(ops.masked_scatter, (input, mask, source))
-
-
-METHODS.update(
-    index_add_=index_add_, index_fill_=index_fill_, index_put_=index_put_, masked_fill_=masked_fill_, scatter_=scatter_
-)
-FUNCTIONS["index_put_"] = naming_arguments(index_put_)

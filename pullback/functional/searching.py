@@ -18,8 +18,9 @@ from ..return_types import returned_by
 from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .operands import as_operand, as_tensor, need_bool, need_room, wrap_dim, wrap_dims
+from .out_argument import store, write_out
 from .reductions import SortResult, TopkResult, ValuesIndices
-from .registry import public, store, write_out
+from .registry import public
 
 # --- order ---
 
@@ -29,7 +30,7 @@ def _need_order(x: Tensor) -> None:
         raise RuntimeError("Sort does not support complex dtypes on CPU: complex numbers have no order")
 
 
-@public(out=True)
+@public(out="same")
 def sort(input: Tensor, *args: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> ValuesIndices:
     """The elements in order along a dim, and where they came from. Always stable."""
     if args and not isinstance(args[0], bool):
@@ -43,7 +44,7 @@ def sort(input: Tensor, *args: Any, dim: int = -1, descending: bool = False, sta
     return SortResult(*apply(ops.sort, (input,), {"axis": axis, "descending": descending, "keepdims": True}))
 
 
-@public(out=True)
+@public(out="cast")
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that would sort the tensor along a dim."""
     _need_order(input)
@@ -53,13 +54,13 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     return wrap(ops.sort(input._array, axis=axis, descending=descending, keepdims=True)[1])
 
 
-@public(out=True)
+@public(out="same")
 def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dim."""
     return sort(input, dim=0)[0]
 
 
-@public(out=True)
+@public(out="same")
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
     """The k largest (or smallest) elements along a dim, in order, and their indices."""
     if input._array.dtype.kind == "c":
@@ -85,7 +86,7 @@ def _chosen(results: tuple, inverse: bool, counts: bool) -> Any:
     return chosen[0] if len(chosen) == 1 else chosen
 
 
-@public()
+@public(passed="", passed_by_method="")
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -115,7 +116,7 @@ def _check_slices(input: Tensor, axis: int) -> None:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
 
 
-@public()
+@public(passed="", passed_by_method="")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -129,7 +130,7 @@ def unique_consecutive(
 # --- positions ---
 
 
-@public(out=False)
+@public()
 def nonzero(input: Any, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Where elements are not zero: a matrix of indices, or one index tensor for each dim."""
     x = as_tensor(input)
@@ -180,7 +181,7 @@ def _side(right: bool, side: str | None) -> str:
     return side
 
 
-@public(out=True)
+@public(out="same")
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None,
@@ -204,7 +205,7 @@ def searchsorted(
     return apply(counting.searchsorted, (rows, values), {"side": _side(right, side), "kind": kind})
 
 
-@public(out=True, method=False)
+@public(out="same", method=False)
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The number of the bucket, between sorted boundaries, that each value lies in."""
     if boundaries._array.ndim != 1:
@@ -212,7 +213,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@public(method=False, out=True)
+@public(method=False, out="same")
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Which elements are among the test elements.
 
@@ -239,7 +240,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return apply(counting.bincount, (input, weights), {"minlength": minlength})
 
 
-@public(out=True)
+@public(out="same")
 def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     """Counts in `bins` equal bins between min and max (of the data, if equal)."""
     need_room(min, input._array.dtype)
@@ -311,7 +312,7 @@ def _histogram(points: Tensor, bins: list, range: Any, weight: Any, density: boo
     return apply(counting.histogram, (points, weight, *edges), params)
 
 
-@public(out=True)
+@public(out="cast")
 def histogram(
     input: Tensor,
     bins: Any = 100,
@@ -350,7 +351,7 @@ def histogramdd(
     return HistogramddResult(found, tuple(edges))
 
 
-@public(out=True)
+@public(out="same")
 def hash_tensor(input: Tensor, dim: Any = (), keepdim: bool = False, *, mode: int = 0) -> Tensor:
     """Exclusive-or of the bits of all elements (or along dims), as uint64."""
     if mode != 0:

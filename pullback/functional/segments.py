@@ -14,7 +14,7 @@ from .registry import FUNCTIONS, public
 _NEUTRAL = {"sum": 0.0, "mean": float("nan"), "prod": 1.0, "max": -float("inf"), "min": float("inf")}
 
 
-@public(method=False)
+@public("_segment_reduce", method=False)
 def segment_reduce(
     data: Tensor,
     reduce: str,
@@ -44,9 +44,6 @@ def segment_reduce(
     places = itertools.product(*(range(n) for n in data._array.shape[:axis]))
     result = FUNCTIONS["stack"]([_reduced(data[place], bounds[place], reduce, initial) for place in places])
     return result.reshape((*data._array.shape[:axis], bounds.shape[-1] - 1, *data._array.shape[axis + 1 :]))
-
-
-FUNCTIONS["_segment_reduce"] = segment_reduce  # the name it had first
 
 
 def _bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> np.ndarray:

@@ -82,7 +82,7 @@ def check_elementwise(input: Tensor, index: Tensor, dim: int, function: str) -> 
     return axis
 
 
-@public(out=True)
+@public(out="same")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """The elements at `index` along a dim, one for each index.
 
@@ -97,7 +97,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return apply(ops.gather, (input, index), {"axis": axis})
 
 
-@public(out=True)
+@public(out="same")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of a dim at `index`, a vector of integers, in its order and as often: `x[:, index]` for dim 1."""
     check_index(index, "index_select")
@@ -129,7 +129,7 @@ def _check_selection(index: Tensor, shape: tuple[int, ...], axis: int) -> None:
         raise RuntimeError(f"INDICES element is out of DATA bounds, id={outside} axis_dim={size}") from None
 
 
-@public(out=True)
+@public(out="same")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at `index` of the tensor as one long row."""
     check_index(index, "take", ("int64",))
@@ -142,7 +142,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     return apply(ops.take, (input, index))
 
 
-@public(out=True)
+@public(out="same")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """The elements at `indices` along a dim; both tensors are broadcast along the other dims."""
     if indices._array.dtype != np.int64:
@@ -168,7 +168,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     return gather(expand(input, own_full), axis, expand(indices, index_full))
 
 
-@public(out=True)
+@public(out="same")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask is true, in one dim."""
     if mask._array.dtype.kind != "b":
@@ -177,7 +177,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return apply(ops.masked_select, (input, mask))
 
 
-@public(method=False)
+@public(method=False, passed="indices, shape")
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Flat indices as one tensor of indices for each dim of `shape`."""
     if indices._array.dtype.kind not in "iu":

@@ -73,7 +73,7 @@ def shares_memory(array: Any, shape: tuple[Any, ...]) -> bool:
     return True
 
 
-@public(function=False, wrap=False)
+@public(function=False, direct=True)
 def view(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The same memory in another shape (or, given a dtype, the same bytes in another type)."""
     if named:
@@ -157,7 +157,7 @@ def _check_wider(x: Tensor, dtype: dtype_type, ratio: int) -> None:
             )
 
 
-@public(wrap=False)
+@public(direct=True)
 def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The elements in another shape: a view when memory allows, else a copy."""
     if named:
@@ -187,7 +187,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     return reshape(input, other._array.shape)
 
 
-@public(wrap=False)
+@public(direct=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the dims from `start_dim` to `end_dim` into one."""
     try:
@@ -247,7 +247,7 @@ def ravel(input: Tensor) -> Tensor:
 # --- dims in another order ---
 
 
-@public(wrap=False)
+@public(direct=True)
 def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """Dims in another order: `x.permute(2, 0, 1)` has the last one first. A view."""
     order = sizes_of(in_a_row("permute", dims, named, "dims"))
@@ -286,7 +286,7 @@ def swapped_axes(ndim: int, dim0: Any, dim1: Any) -> tuple[Any, ...]:
     return tuple(axes)
 
 
-@public("swapaxes", "swapdims", wrap=False)
+@public("swapaxes", "swapdims", direct=True)
 def transpose(input: Tensor, dim0: Any = None, dim1: Any = None, axis0: Any = None, axis1: Any = None) -> Tensor:
     """Two dims exchanged (or, as in NumPy, all dims in the order of one tuple)."""
     first, second = (axis0, axis1) if dim0 is None and axis0 is not None else (dim0, dim1)
@@ -309,7 +309,7 @@ def matrix_axes(input: Tensor, name: str) -> tuple[Any, ...]:
     return (1, 0) if ndim == 2 else tuple(range(ndim))
 
 
-@public(wrap=False)
+@public(direct=True)
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix (vectors as they are)."""
     try:
@@ -358,7 +358,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 # --- repeating without copying ---
 
 
-@public(function=False, wrap=False)
+@public(function=False, direct=True)
 def expand(input: Tensor, *sizes: Any, implicit: bool = False, size: Any = None) -> Tensor:
     """A view in which dims of size 1 are repeated without a copy; -1 keeps a size, new dims come first."""
     wanted = sizes_of(sizes if size is None else (size,))
@@ -412,7 +412,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     return expand(input, size)
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True, tensors=False)
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to."""
     for shape in shapes:
@@ -433,7 +433,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
         ) from None
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True, passed="")
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """All tensors expanded to their common shape."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
@@ -448,7 +448,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 # --- dims of size 1 ---
 
 
-@public(wrap=False)
+@public(direct=True)
 def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """With a new dim of size 1 at this place: (3,) becomes (1, 3) for dim 0, (3, 1) for dim 1. A view."""
     try:
@@ -467,7 +467,7 @@ def ones(shape: tuple[Any, ...], dim: Any) -> tuple[Any, ...]:
     return tuple([i for i in dims if shape[i] == 1])
 
 
-@public(wrap=False)
+@public(direct=True)
 def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """Without dims of size 1 (all, or those given): (1, 3, 1) becomes (3,). A view."""
     dim = axis if dim is None else dim
@@ -486,7 +486,7 @@ def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     return apply(op, (input,), {"axes": axes})
 
 
-@public(wrap=False)
+@public(direct=True)
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all slices of a dim."""
     try:

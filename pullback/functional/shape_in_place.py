@@ -8,10 +8,11 @@ from ..autograd import writes
 from ..ops import shape as ops
 from ..tensor import Tensor
 from .operands import wrap_dim
-from .registry import METHODS
+from .registry import public
 from .shape import matrix_axes, ones, swapped_axes
 
 
+@public(function=False, direct=True)
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Give this tensor a new dim of size 1."""
     axis = wrap_dim(dim, self._array.ndim + 1)
@@ -20,6 +21,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     )
 
 
+@public(function=False, direct=True)
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """Take dims of size 1 away from this tensor."""
     axes = ones(self._array.shape, dim)
@@ -29,19 +31,16 @@ def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     return writes.reshape_in_place(self, op, {"axes": axes}, (ops.slice_, {"index": back}))
 
 
+@public("swapaxes_", "swapdims_", function=False, direct=True)
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dims of this tensor."""
     axes = swapped_axes(self._array.ndim, dim0, dim1)
     return writes.reshape_in_place(self, ops.transpose_in_place, {"axes": axes}, (ops.permute, {"axes": axes}))
 
 
+@public(function=False, direct=True)
 def t_(self: Tensor) -> Tensor:
     """Transpose this matrix."""
     writes.check_early(self)
     axes = matrix_axes(self, "t_")
     return writes.reshape_in_place(self, ops.matrix_transpose_in_place, {"axes": axes}, (ops.permute, {"axes": axes}))
-
-
-METHODS.update(
-    unsqueeze_=unsqueeze_, squeeze_=squeeze_, transpose_=transpose_, swapaxes_=transpose_, swapdims_=transpose_, t_=t_
-)

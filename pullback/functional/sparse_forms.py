@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 from ..tensor import Tensor
 from .operands import need_int
-from .registry import METHODS
+from .registry import public
 
 
-def _only_sparse(name: str, sentence: str) -> Any:
+def _only_sparse(name: str, sentence: str) -> None:
     def method(self: Tensor) -> NoReturn:
         raise RuntimeError(
             f"{name} expected sparse coordinate tensor layout but got Strided. x.to_sparse() makes a sparse tensor."
@@ -20,9 +20,10 @@ def _only_sparse(name: str, sentence: str) -> Any:
 
     method.__name__ = name
     method.__doc__ = f"{sentence} Only sparse tensors have it."
-    return method
+    public(function=False)(method)
 
 
+@public("to_sparse_coo", function=False, direct=True)
 def to_sparse(
     self: Tensor,
     sparse_dim: int | None = None,
@@ -55,28 +56,33 @@ def _check_dense_dim(x: Tensor, dense_dim: int | None, name: str, smallest: int)
         )
 
 
+@public(function=False, direct=True)
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Any:
     """A sparse matrix by rows."""
     _check_dense_dim(self, dense_dim, "csr", 0)
     return to_sparse(self).to_sparse_csr()
 
 
+@public(function=False, direct=True)
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Any:
     """A sparse matrix by columns."""
     _check_dense_dim(self, dense_dim, "csc", 0)
     return to_sparse(self).to_sparse_csc()
 
 
+@public(function=False, direct=True)
 def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Any:
     """A sparse matrix by rows of blocks of this size."""
     return to_sparse(self).to_sparse_bsr(blocksize)
 
 
+@public(function=False, direct=True)
 def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Any:
     """A sparse matrix by columns of blocks of this size."""
     return to_sparse(self).to_sparse_bsc(blocksize)
 
 
+@public(function=False, direct=True)
 def sparse_mask(self: Tensor, mask: Any) -> Any:
     """The elements of this tensor at the places of a sparse one; twice at a place that it has twice."""
     from ..sparse.tensor import make
@@ -85,11 +91,13 @@ def sparse_mask(self: Tensor, mask: Any) -> Any:
     return make(places, self[tuple(places)], self.shape, mask.is_coalesced())
 
 
+@public(function=False, direct=True)
 def to_dense(self: Tensor, dtype: Any = None, masked_grad: Any = None) -> Tensor:
     """The tensor itself, in another dtype if one is given."""
     return self if dtype is None else self.to(dtype)
 
 
+@public(function=False, direct=True)
 def is_coalesced(self: Tensor) -> bool:
     """Whether no place of a sparse tensor occurs twice; False for a dense one."""
     return False
@@ -108,9 +116,4 @@ _PARTS = {
     "row_indices": "The rows of the elements of a CSC matrix.",
 }
 for _name, _sentence in _PARTS.items():
-    METHODS[_name] = _only_sparse(_name, _sentence)
-METHODS.update(
-    to_sparse=to_sparse, to_sparse_coo=to_sparse, to_sparse_csr=to_sparse_csr, to_sparse_csc=to_sparse_csc,
-    to_sparse_bsr=to_sparse_bsr, to_sparse_bsc=to_sparse_bsc, sparse_mask=sparse_mask, to_dense=to_dense,
-    is_coalesced=is_coalesced,
-)  # fmt: skip
+    _only_sparse(_name, _sentence)

@@ -16,8 +16,9 @@ from ..ops import special as ops
 from ..quiet import quiet
 from ..tensor import Tensor
 from .checks import apply_to_both, broadcasting, need_one_tensor, need_tensor, not_implemented_for
+from .gate import NUMPY
 from .operands import NUMBERS, float_operand, need_int, need_room, operand, promote
-from .registry import FUNCTIONS, IN_PLACE, METHODS, public, with_out
+from .registry import FUNCTIONS, public, public_in
 
 SPECIAL: dict[str, Callable[..., Any]] = {}
 
@@ -54,6 +55,9 @@ _SENTENCES = {
 }
 
 
+_only_special: Callable[..., Any] = public_in("torch.special", out="cast", spellings=NUMPY)
+
+
 def _one(name: str, op: Op, *special_names: str, top: bool = False, in_place: bool = True) -> Callable:
     """A function of one real tensor; `top` announces it as torch.name and as a method too."""
 
@@ -66,8 +70,8 @@ def _one(name: str, op: Op, *special_names: str, top: bool = False, in_place: bo
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _SENTENCES[name]
     if top:
-        public(in_place=in_place, out=True)(function)
-    exposed = FUNCTIONS[name] if top else with_out(function)
+        public(in_place=in_place, out="cast")(function)
+    exposed = FUNCTIONS[name] if top else _only_special(function)
     for each in special_names or (name,):
         SPECIAL[each] = exposed
     return function
@@ -90,13 +94,13 @@ _one("scaled_modified_bessel_k0", ops.k0e)
 _one("scaled_modified_bessel_k1", ops.k1e)
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def sinc(input: Any) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0."""
     return apply_unary(ops.sinc, float_operand(input, "input", "sinc"))
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def logit(input: Any, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)); with `eps`, of x limited to [eps, 1 - eps]."""
     x = float_operand(input, "input", "logit")
@@ -111,21 +115,22 @@ def _polygamma(n: int, x: Any) -> Tensor:
     return apply_unary(ops.polygamma, x, {"n": n}) if n else apply_unary(ops.digamma, x)
 
 
+@public(method=False, out="cast")
 def polygamma(n: int, input: Any) -> Tensor:
     """The n-th derivative of digamma."""
     return _polygamma(n, input)
 
 
+@public(name="polygamma", function=False, in_place=True, direct=True)
 def polygamma_method(input: Tensor, n: int) -> Tensor:
     """The n-th derivative of digamma at this tensor."""
     return _polygamma(n, input)
 
 
-METHODS["polygamma"] = IN_PLACE["polygamma_"] = polygamma_method
-FUNCTIONS["polygamma"] = SPECIAL["polygamma"] = with_out(polygamma)
+SPECIAL["polygamma"] = FUNCTIONS["polygamma"]
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def mvlgamma(input: Any, p: int) -> Tensor:
     """Log of the multivariate gamma function of dimension p."""
     x = float_operand(input, "input", "mvlgamma")
@@ -136,13 +141,13 @@ def mvlgamma(input: Any, p: int) -> Tensor:
     return apply_unary(ops.multigammaln, x, {"p": p})
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def igamma(input: Any, other: Any) -> Tensor:
     """Regularized lower incomplete gamma function."""
     return _incomplete("igamma", ops.igamma, input, other)
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def igammac(input: Any, other: Any) -> Tensor:
     """Regularized upper incomplete gamma function."""
     return _incomplete("igammac", ops.igammac, input, other)
@@ -167,8 +172,8 @@ def _of_either(name: str, op: Op, shown: str) -> Callable:
     return function
 
 
-xlogy: Callable[..., Any] = public(in_place=True, out=True)(_of_either("xlogy", ops.xlogy, "xlogy"))
-SPECIAL["xlog1py"] = with_out(_of_either("xlog1py", ops.xlog1py, "special_xlog1py"))
+xlogy: Callable[..., Any] = public(in_place=True, out="cast")(_of_either("xlogy", ops.xlogy, "xlogy"))
+SPECIAL["xlog1py"] = _only_special(_of_either("xlog1py", ops.xlog1py, "special_xlog1py"))
 
 
 def zeta(input: Any, other: Any) -> Tensor:
@@ -180,7 +185,7 @@ def zeta(input: Any, other: Any) -> Tensor:
     return apply_to_both(ops.zeta, input, other, floating=True)
 
 
-SPECIAL["zeta"] = with_out(zeta)
+SPECIAL["zeta"] = _only_special(zeta)
 
 
 @quiet
@@ -201,7 +206,7 @@ def _polynomial(name: str) -> Callable:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name.replace('_', ' ').capitalize()} of order n."
-    return with_out(function)
+    return _only_special(function)
 
 
 for _name in (

@@ -57,7 +57,7 @@ def _lengths(n_fft: int, hop_length: int | None, win_length: int | None) -> tupl
     return n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
 
 
-@public()
+@public(autocast="full", passed="", passed_by_method="")
 def stft(
     input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
@@ -135,7 +135,7 @@ def _as_pairs(x: Tensor) -> Tensor:
     return apply(view_as_real, (x,))
 
 
-@public()
+@public(passed_by_method="")
 def istft(
     input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None,

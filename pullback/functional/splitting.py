@@ -16,7 +16,7 @@ from .refusals import blamed
 from .registry import public
 
 
-@public(wrap=False)
+@public(direct=True, passed="tensor split_size_or_sections, dim", passed_by_method="input split_size, dim")
 def split(
     input: Any = None, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None, tensor: Any = None
 ) -> tuple[Tensor, ...]:
@@ -72,7 +72,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     return views_of(splitting.split_sizes, input, {"axis": axis, "bounds": bounds})
 
 
-@public(wrap=False)
+@public(direct=True)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` equal pieces."""
     try:
@@ -147,10 +147,7 @@ def _split_along(name: str, least: int, axis: int) -> None:
         input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None
     ) -> tuple[Tensor, ...]:
         where = next((v for v in (indices_or_sections, indices, sections) if v is not None), None)
-        try:
-            shape = input._array.shape
-        except AttributeError as error:
-            raise blamed(error, function) from None
+        shape = input._array.shape
         if len(shape) < least:
             raise RuntimeError(
                 f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor "
@@ -166,7 +163,7 @@ def _split_along(name: str, least: int, axis: int) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`tensor_split` along dim {axis}."
-    public(wrap=False)(function)
+    public()(function)
 
 
 _split_along("hsplit", 1, 1)

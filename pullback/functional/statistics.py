@@ -19,8 +19,9 @@ from ..ops import statistics as ops
 from ..tensor import Tensor
 from .checks import broadcasting, certainly, not_implemented_for
 from .operands import as_tensor, need_bool, promote, wrap_dim, wrap_dims
+from .out_argument import store
 from .reductions import KthvalueResult, MedianResult, ModeResult, NanmedianResult, ValuesIndices, in_dtype
-from .registry import FUNCTIONS, public, store
+from .registry import FUNCTIONS, public
 from .threefold import lerp, where
 
 # --- variance ---
@@ -55,7 +56,7 @@ def _spread(op: Any, name: str, args: tuple, dim: Any, unbiased: Any, correction
     return apply_unary(op, x, params) if op.outputs == 1 else apply(op, (x,), params)
 
 
-@public(out=True)
+@public(out="cast")
 def var(
     input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False
 ) -> Tensor:
@@ -63,7 +64,7 @@ def var(
     return _spread(ops.variance, "var", (input, *args), dim, unbiased, correction, keepdim)
 
 
-@public(out=True)
+@public(out="cast")
 def std(
     input: Tensor, *args: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False
 ) -> Tensor:
@@ -195,7 +196,7 @@ def vector_norm(x: Tensor, order: float, dim: Any, keepdim: bool) -> Tensor:
     )
 
 
-@public()
+@public(passed="input, p dim keepdim out dtype", passed_by_method="input, p dim keepdim dtype")
 def norm(
     input: Tensor,
     p: Any = "fro",
@@ -206,7 +207,7 @@ def norm(
 ) -> Tensor:
     """Norm of a tensor as one vector, or over dims; p is a number, "fro" or "nuc"."""
     if out is not None:
-        return store("norm", lambda x: norm(x, p, dim, keepdim, dtype), (input,), {}, out)
+        return store("norm", lambda x: norm(x, p, dim, keepdim, dtype), (input,), {}, out, "same")
     if dtype is not None and as_dtype(dtype).is_complex and input._array.dtype.kind != "c":
         raise RuntimeError(
             f"linalg.vector_norm: dtype should be real for real inputs, but got {as_dtype(dtype).type_name}"
@@ -225,13 +226,13 @@ def norm(
     return vector_norm(x, 2.0 if p in ("fro", None) else p, dim, keepdim)
 
 
-@public(method=False, out=True)
+@public(method=False, out="cast")
 def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The square root of the sum of squares over dims."""
     return norm(input, 2.0, None if dim == () else dim, keepdim)
 
 
-@public(method=False, out=True)
+@public(method=False, out="cast")
 def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The sum of the singular values of a matrix."""
     return norm(input, "nuc", dim, keepdim)
@@ -260,7 +261,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return broadcasting(norm_ops.distance, (a, b), {"order": float(p)})
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="same")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Scale down each slice along `dim` whose p-norm exceeds `maxnorm`."""
     ndim = input._array.ndim
@@ -297,25 +298,25 @@ def _selected(op: Any, result_type: Any, name: str, x: Tensor, axis: int, keepdi
     return result_type(*apply(op, (x,), {"axis": axis, "keepdims": need_bool(keepdim, name), **params}))
 
 
-@public(out=True)
+@public(out="same")
 def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     """The lower median, of everything or along a dim; NaN if there is one."""
     return _order_statistic(sorting.median, ops.median_of_all, MedianResult, "median", input, dim, keepdim)
 
 
-@public(out=True)
+@public(out="same")
 def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     """The lower median of what is not NaN."""
     return _order_statistic(sorting.nanmedian, ops.nanmedian_of_all, NanmedianResult, "nanmedian", input, dim, keepdim)
 
 
-@public(out=True)
+@public(out="same")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     """The most frequent value along a dim (the smallest of several) and the index of one occurrence."""
     return _selected(sorting.mode, ModeResult, "mode", input, wrap_dim(dim, input._array.ndim), keepdim)
 
 
-@public(out=True)
+@public(out="same")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     """The k-th smallest element (from 1) along a dim and its index."""
     axis = wrap_dim(dim, input._array.ndim)
@@ -399,7 +400,7 @@ def _taken(ordered: Tensor, positions: Any, axis: int) -> Tensor:
     return apply(sorting.take_along, (ordered, wrap(positions.astype(np.int64))), {"axis": axis})
 
 
-@public(out=True)
+@public(out="same", autocast="full")
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -411,7 +412,7 @@ def quantile(
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
-@public(out=True)
+@public(out="same", autocast="full")
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:

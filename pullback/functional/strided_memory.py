@@ -19,7 +19,7 @@ from ..tensor import Tensor, anchor_of
 from ..unwritten import filled
 from .checks import need_tensor
 from .operands import sizes_of
-from .registry import METHODS, public
+from .registry import public
 
 # --- memory with given strides ---
 
@@ -41,7 +41,7 @@ def _strided(sizes: tuple, strides: tuple, kind: np.dtype) -> np.ndarray:
     return view_at(memory, sizes, tuple(step * kind.itemsize for step in strides))
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True, tensors=False)
 def empty_strided(
     size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
@@ -53,7 +53,7 @@ def empty_strided(
     return finish(array, requires_grad, device, layout=layout)
 
 
-@public(method=False, wrap=False)
+@public(method=False, direct=True, tensors=False)
 def empty_permuted(
     size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, pin_memory: bool = False,
@@ -76,14 +76,13 @@ def empty_permuted(
     return finish(array, requires_grad, device, layout=layout)
 
 
+@public(function=False, direct=True)
 def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """An uninitialised tensor with the given sizes and strides, in the dtype of this one."""
     from ..creation import beside
 
     return beside(self, empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, **options))
 
-
-METHODS["new_empty_strided"] = new_empty_strided
 
 # --- other memory for the same tensor ---
 
@@ -93,6 +92,7 @@ def _check_resize(self: Tensor) -> None:
         raise RuntimeError("cannot resize variables that require grad")
 
 
+@public(function=False, direct=True)
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Give this tensor another size, on the memory it has if that is enough; new elements are uninitialised."""
     _check_resize(self)
@@ -125,11 +125,13 @@ def _memory_from(array: np.ndarray) -> tuple[np.ndarray, int]:
     return array.reshape(-1), 0
 
 
+@public(function=False, direct=True)
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give this tensor the size of another."""
     return resize_(self, need_tensor(the_template, "resize_as_", "the_template").shape)
 
 
+@public(function=False, direct=True)
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = ()) -> Tensor:
     """Look at the memory of another tensor from now on (or at none)."""
     mode = current_mode()
@@ -156,6 +158,3 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         anchor_of(self)._hooks = left._hooks
     bump(storage_of(self))
     return self
-
-
-METHODS.update(resize_=resize_, resize_as_=resize_as_, set_=set_)

@@ -23,7 +23,7 @@ from . import parts, shape, splitting
 from .copying import fill_
 from .operands import need_int, sizes_of, wrap_dim
 from .refusals import blamed
-from .registry import FUNCTIONS, METHODS, public, with_out
+from .registry import FUNCTIONS, METHODS, public
 
 ndarray = np.ndarray
 
@@ -43,7 +43,7 @@ def _diagonal_params(input: Tensor, offset: int, dim1: int, dim2: int) -> dict:
     return {"offset": offset, "axis1": axis1, "axis2": axis2}
 
 
-@public(wrap=False)
+@public(direct=True)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A view of the diagonal of two dims.
 
@@ -60,7 +60,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return apply(ops.diagonal, (input,), params)
 
 
-@public(out=True)
+@public(out="same")
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with this vector as its diagonal, or the diagonal of this matrix as a copy."""
     ndim, diagonal = input._array.ndim, need_int(diagonal, "diag", "diagonal", 2)
@@ -105,6 +105,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     return apply(ops.replace_diagonal, (input, _like(src, input)), params)
 
 
+@public(function=False, direct=True)
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Write one value to the main diagonal; with `wrap`, a tall matrix has it again below."""
     sizes, ndim = self._array.shape, self._array.ndim
@@ -121,9 +122,6 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
         for top in range(columns + 1, rows, columns + 1):
             fill_(self[top:].diagonal(), fill_value)
     return self
-
-
-METHODS["fill_diagonal_"] = fill_diagonal_
 
 
 def _like(src: Tensor, input: Tensor) -> Tensor:
@@ -143,7 +141,7 @@ def _select_index(input: Tensor, dim: int, index: int) -> tuple:
     return (*(slice(None),) * axis, index)
 
 
-@public(wrap=False)
+@public(direct=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """One slice of a dim, without that dim."""
     try:
@@ -172,7 +170,7 @@ def _check_part(src: Tensor, wanted: tuple[int, ...]) -> None:
         )
 
 
-@public(out=True)
+@public(out="same")
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
@@ -184,7 +182,7 @@ def slice_scatter(
     return apply(ops.replace_slice, (input, _like(src, input)), {"index": place})
 
 
-@public(wrap=False)
+@public(direct=True)
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """A view of `length` slices of a dim from `start`."""
     try:
@@ -282,6 +280,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     return apply(striding.replace_strided, (input, _like(src, input)), params)
 
 
+@public(function=False, direct=True)
 def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Look at the memory with other sizes and strides from now on."""
     params = _strided_params(self, size, stride, storage_offset)
@@ -292,12 +291,10 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
     return writes.reshape_in_place(self, striding.as_strided, params, (striding.as_strided, back))
 
 
-METHODS["as_strided_"] = as_strided_
-
 # --- copies of views ---
 
 
-def _copy_form(name: str, view: Callable[..., Any]) -> None:
+def _copy_form(name: str, view: Callable[..., Any], out: str) -> None:
     """Announce `name_copy`: what the view gives, in memory of its own."""
 
     def function(input: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -308,7 +305,7 @@ def _copy_form(name: str, view: Callable[..., Any]) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"A copy of what `{name.removesuffix('_copy').removeprefix('unsafe_')}` gives."
-    FUNCTIONS[name] = with_out(function)
+    public(method=False, out=out)(function)
 
 
 def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
@@ -337,9 +334,19 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "unbind": shape.unbind, "unfold": unfold, "unsqueeze": shape.unsqueeze, "view": shape.view,
     "view_as_complex": parts.view_as_complex, "view_as_real": parts.view_as_real, "detach": Tensor.detach,
 }  # fmt: skip
+_IN_ITS_DTYPE = (
+    "alias",
+    "as_strided",
+    "diagonal",
+    "expand",
+    "narrow",
+    "permute",
+    "split_with_sizes",
+    "view",
+)  # their out=
 for _name, _view in _VIEWS.items():
-    _copy_form(f"{_name}_copy", _view)
+    _copy_form(f"{_name}_copy", _view, "same" if _name in _IN_ITS_DTYPE else "cast")
 for _name in ("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"):
-    _copy_form(_name, getattr(splitting, _name.removeprefix("unsafe_")))
+    _copy_form(_name, getattr(splitting, _name.removeprefix("unsafe_")), "cast")
     METHODS[_name] = FUNCTIONS[_name]
 METHODS["narrow_copy"] = FUNCTIONS["narrow_copy"]

@@ -12,10 +12,10 @@ from ..layout import contiguous_format
 from ..on_demand import imported
 from ..ops.striding import address
 from ..tensor import Tensor, fields
-from .registry import FUNCTIONS, METHODS, public
+from .registry import public
 
 
-def _question(name: str, sentence: str) -> Any:
+def _question(name: str, sentence: str) -> None:
     def function(input: Tensor) -> Any:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -23,9 +23,10 @@ def _question(name: str, sentence: str) -> Any:
 
     function.__name__ = name
     function.__doc__ = sentence
-    return function
+    public(method=False)(function)
 
 
+@public(direct=True)
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element differs from zero."""
     return bool(input)
@@ -37,6 +38,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return input._array.shape == other._array.shape
 
 
+@public(function=False, direct=True)
 def is_distributed(self: Tensor) -> bool:
     """False: a tensor is in one process."""
     return False
@@ -56,6 +58,7 @@ def layout_of(self: Tensor) -> Any:
     return strided
 
 
+@public("xpu", name="cuda", function=False, direct=True)
 def to_gpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> NoReturn:
     """There is no GPU: raises what torch's CPU build raises."""
     from .. import cuda
@@ -63,6 +66,7 @@ def to_gpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_
     cuda.refuse()
 
 
+@public(function=False, direct=True, asks="nobody")
 def as_subclass(self: Tensor, cls: type[Any]) -> Any:
     """The same memory and history as an object of a subclass of Tensor."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
@@ -90,6 +94,7 @@ def as_subclass(self: Tensor, cls: type[Any]) -> Any:
     return result
 
 
+@public(function=False, direct=True)
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dims from the outermost to the innermost, as they lie in memory.
 
@@ -110,12 +115,14 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     return order
 
 
+@public(name="_use_count", function=False, direct=True)
 def use_count(self: Tensor) -> int:
     """2 for a leaf while a graph refers to it, otherwise 1. (Torch counts more: each graph that saved the leaf.)"""
     # Graphs refer to the leaf's anchor; without them the leaf has it, and the call of getrefcount.
     return 2 if self._anchor is not None and getrefcount(self._anchor) > 2 else 1
 
 
+@public(function=False, direct=True)
 def record_stream(self: Tensor, stream: Any) -> None:
     """Nothing: there are no streams."""
 
@@ -143,13 +150,13 @@ def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     return result
 
 
-def _lazy_method(module: str, name: str, doc: str) -> Any:
+def _storage_method(name: str, where: str, sentence: str) -> None:
     def method(self: Tensor) -> Any:
-        return imported(f"{module}:{name}")(self)
+        return imported(f"raw_storage:{where}")(self)
 
     method.__name__ = name
-    method.__doc__ = doc
-    return method
+    method.__doc__ = sentence
+    public(function=False)(method)
 
 
 _QUESTIONS = {
@@ -163,23 +170,19 @@ _QUESTIONS = {
     "get_device": "-1: main memory has no number.",
 }
 for _name, _sentence in _QUESTIONS.items():
-    FUNCTIONS[_name] = _question(_name, _sentence)
-FUNCTIONS["is_nonzero"] = is_nonzero
-METHODS.update(
-    {
-        "cuda": to_gpu, "xpu": to_gpu, "as_subclass": as_subclass, "is_nonzero": is_nonzero,
-        "untyped_storage": _lazy_method("raw_storage", "untyped_storage", "The memory under this tensor, as bytes."),
-        "storage": _lazy_method("raw_storage", "storage", "The memory under this tensor, as elements of its dtype."),
-        "_typed_storage": _lazy_method("raw_storage", "typed_storage", "`storage()` without its warning."),
-        "storage_type": _lazy_method("raw_storage", "storage_type", "The class of storages of this dtype."),
-        "record_stream": record_stream, "_use_count": use_count, "is_distributed": is_distributed,
-        "dim_order": dim_order,
-    }
-)  # fmt: skip
-for _name, _value in {
+    _question(_name, _sentence)
+for _name, _where, _sentence in (
+    ("untyped_storage", "untyped_storage", "The memory under this tensor, as bytes."),
+    ("storage", "storage", "The memory under this tensor, as elements of its dtype."),
+    ("_typed_storage", "typed_storage", "`storage()` without its warning."),
+    ("storage_type", "storage_type", "The class of storages of this dtype."),
+):
+    _storage_method(_name, _where, _sentence)
+
+# Of the class itself: `methods.py` puts them there.
+MEMBERS: dict[str, Any] = {
     "layout": property(layout_of),
     "_make_subclass": staticmethod(make_subclass),
     "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
     "__torch_dispatch__": staticmethod(disabled_torch_dispatch),
-}.items():
-    setattr(Tensor, _name, _value)
+}

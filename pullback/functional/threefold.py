@@ -25,7 +25,7 @@ from .checks import (
 )
 from .operands import as_tensor, need_room, need_room_inside, operand, promote, result_type
 from .refusals import must_be_tensor
-from .registry import METHODS, public
+from .registry import public
 from .writing import direct, times
 
 _BOUNDS = (float, int, type(None))
@@ -34,7 +34,7 @@ _REAL = (FLOAT32, FLOAT64)
 BOOL = np.dtype(bool)
 
 
-@public("clip", in_place=True, out=True)
+@public("clip", in_place=True, out="same")
 def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
     """Limit elements to [min, max]; either bound may be a number, a tensor or None."""
     if min is None and max is None:
@@ -57,7 +57,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
     return broadcasting(pointwise.clamp_below if max is None else pointwise.clamp_above, (x, bounds[0]))
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="same")
 def clamp_min(input: Any, min: Any) -> Tensor:
     """Elements not below `min`."""
     if type(min) in _PLAIN and isinstance(input, Tensor) and input._array.dtype.kind == "f":
@@ -69,7 +69,7 @@ def clamp_min(input: Any, min: Any) -> Tensor:
     return apply(pointwise.clamp_min_scalar, (x,), {"minimum": bound, "maximum": None})
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="same")
 def clamp_max(input: Any, max: Any) -> Tensor:
     """Elements not above `max`."""
     if type(max) in _PLAIN and isinstance(input, Tensor) and input._array.dtype.kind == "f":
@@ -98,7 +98,7 @@ def _with_bounds(x: Tensor, *bounds: Any) -> tuple[Any, ...]:
     return promote(x, *bounds)
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     """`input + weight * (end - input)`."""
     if of_one_float(input, end) and type(weight) is float:
@@ -120,7 +120,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     return broadcasting(pairs.lerp, (start, end, weight))
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
     if legacy:
@@ -136,7 +136,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1
     return broadcasting(pairs.addcmul, (x, a, b), {"value": value})
 
 
-@public(in_place=True, out=True)
+@public(in_place=True, out="cast")
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
     if legacy:
@@ -184,7 +184,7 @@ direct("clamp_", clamp, _clamp)
 direct("lerp_", lerp, _interpolate)
 
 
-@public(method=False, out=True)
+@public(method=False, out="same")
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where the condition holds, `other` elsewhere; with only a condition, the indices where it holds."""
     if input is None and other is None:
@@ -219,10 +219,7 @@ def _number(value: float, kind: np.dtype) -> Tensor:
     return wrap(number(value, kind) if value else np.array(value, kind))
 
 
+@public(name="where", function=False, direct=True)
 def where_method(input: Tensor, condition: Tensor, other: Any) -> Tensor:
     """This tensor where the condition holds, `other` elsewhere."""
     return where(condition, input, other)
-
-
-where_method.__name__ = "where"
-METHODS["where"] = where_method

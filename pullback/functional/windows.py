@@ -6,7 +6,7 @@ from typing import Any
 
 from ..kernels import signal_windows as kernels
 from ..tensor import Tensor
-from .registry import FUNCTIONS
+from .registry import public
 
 
 def _finish(array: Any, layout: Any, device: Any, requires_grad: bool) -> Tensor:
@@ -21,6 +21,7 @@ def _dtype(dtype: Any) -> Any:
     return numpy_dtype(dtype)
 
 
+@public(method=False, tensors=False)
 def bartlett_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,
@@ -29,6 +30,7 @@ def bartlett_window(
     return _finish(kernels.bartlett_window(window_length, periodic, _dtype(dtype)), layout, device, requires_grad)
 
 
+@public(method=False, tensors=False)
 def blackman_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,
@@ -37,6 +39,7 @@ def blackman_window(
     return _finish(kernels.blackman_window(window_length, periodic, _dtype(dtype)), layout, device, requires_grad)
 
 
+@public(method=False, tensors=False)
 def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None,
     layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -46,6 +49,7 @@ def hamming_window(
     return _finish(array, layout, device, requires_grad)
 
 
+@public(method=False, tensors=False)
 def hann_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,
@@ -54,13 +58,10 @@ def hann_window(
     return _finish(kernels.hann_window(window_length, periodic, _dtype(dtype)), layout, device, requires_grad)
 
 
+@public(method=False, tensors=False)
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, layout: Any = None,
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The Kaiser window of shape `beta`."""
     return _finish(kernels.kaiser_window(window_length, periodic, beta, _dtype(dtype)), layout, device, requires_grad)
-
-
-for _function in (bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window):
-    FUNCTIONS[_function.__name__] = _function

@@ -21,7 +21,7 @@ from ..tensor import Tensor
 from . import arithmetic, comparison, division, elementary
 from .beside_arrays import left_to_numpy
 from .operands import as_operand
-from .registry import METHODS
+from .registry import public
 
 
 def plain_operands(tensor: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
@@ -49,7 +49,7 @@ def plain_operands(tensor: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
     return arrays
 
 
-def direct(name: str, function: Callable[..., Any], write: Callable[..., Any]) -> Callable[..., Any]:
+def direct(name: str, function: Callable[..., Any], write: Callable[..., Any], *aliases: str) -> Callable[..., Any]:
     """The method `name`, which puts `function` of a tensor in its place: by `write(array, ...)` if all is plain."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -71,8 +71,7 @@ def direct(name: str, function: Callable[..., Any], write: Callable[..., Any]) -
     method.__name__ = method.__qualname__ = name
     method.__module__ = function.__module__  # its family, which may be loaded late
     method.__doc__ = f"`{name[:-1]}`, written over this tensor."
-    METHODS[name] = method
-    return method
+    return public(*aliases, function=False, direct=True)(method)
 
 
 def times(array: Any, factor: Any) -> Any:
@@ -98,11 +97,12 @@ def _divide(x: ndarray, y: Any, /) -> None:
     np.true_divide(x, y, x)
 
 
-add_: Callable[..., Any] = direct("add_", arithmetic.add, _add)
-sub_: Callable[..., Any] = direct("sub_", arithmetic.sub, _subtract)
-mul_: Callable[..., Any] = direct("mul_", arithmetic.mul, _multiply)
-div_: Callable[..., Any] = direct("div_", arithmetic.div, _divide)
-METHODS.update(subtract_=sub_, multiply_=mul_, divide_=div_)
+# By name: these modules know each other in a circle, in which a type checker meets them before it knows their functions.
+_arithmetic, _division = vars(arithmetic), vars(division)
+add_: Callable[..., Any] = direct("add_", _arithmetic["add"], _add)
+sub_: Callable[..., Any] = direct("sub_", _arithmetic["sub"], _subtract, "subtract_")
+mul_: Callable[..., Any] = direct("mul_", _arithmetic["mul"], _multiply, "multiply_")
+div_: Callable[..., Any] = direct("div_", _arithmetic["div"], _divide, "divide_")
 
 
 def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
@@ -159,8 +159,8 @@ def written(function: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
 OPERATORS: dict[str, Callable[..., Any]] = {
     "__iadd__": operator(np.add, add_), "__isub__": operator(np.subtract, sub_),
     "__imul__": operator(np.multiply, mul_), "__itruediv__": operator(np.true_divide, div_),
-    "__ipow__": written(arithmetic.pow), "__ifloordiv__": written(division.floor_divide),
-    "__imod__": written(division.remainder), "__iand__": written(comparison.bitwise_and),
+    "__ipow__": written(_arithmetic["pow"]), "__ifloordiv__": written(_division["floor_divide"]),
+    "__imod__": written(_division["remainder"]), "__iand__": written(comparison.bitwise_and),
     "__ior__": written(comparison.bitwise_or), "__ixor__": written(comparison.bitwise_xor),
     "__ilshift__": written(comparison.bitwise_left_shift), "__irshift__": written(comparison.bitwise_right_shift),
 }  # fmt: skip

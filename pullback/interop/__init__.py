@@ -16,7 +16,7 @@ from ..autograd.mode import is_grad_enabled
 from ..autograd.tape import wrap
 from ..device import require_cpu
 from ..dtypes import from_numpy_dtype
-from ..functional.registry import under_name
+from ..functional.registry import public
 from ..notices import warn_user
 from ..storage import storage_of
 from ..tensor import Tensor
@@ -25,6 +25,7 @@ from .dlpack import dlpack, dlpack_device, from_dlpack, to_dlpack
 __all__ = ["from_dlpack", "from_numpy", "to_dlpack"]
 
 
+@public(method=False, direct=True, asks="modes")
 def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor that shares the memory of an ndarray.
 
@@ -121,18 +122,9 @@ def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     return self
 
 
-def attach() -> None:
-    """Give Tensor these protocols."""
-    protocols = {
-        "__array_namespace__": array_namespace,
-        "to_device": to_device,
-        "numpy": to_numpy,
-        "__array__": array_protocol,
-        "__array_wrap__": wrap_protocol,
-        "__dlpack__": dlpack,
-        "__dlpack_device__": dlpack_device,
-        "__array_ufunc__": ufunc_protocol,
-        "__array_function__": function_protocol,
-    }
-    for name, function in protocols.items():
-        setattr(Tensor, name, under_name(function, name, f"Tensor.{name}"))
+# Of the class Tensor: `methods.py` puts them there.
+PROTOCOLS: dict[str, Any] = {
+    "__array_namespace__": array_namespace, "to_device": to_device, "numpy": to_numpy, "__array__": array_protocol,
+    "__array_wrap__": wrap_protocol, "__dlpack__": dlpack, "__dlpack_device__": dlpack_device,
+    "__array_ufunc__": ufunc_protocol, "__array_function__": function_protocol,
+}  # fmt: skip

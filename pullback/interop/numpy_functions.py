@@ -23,6 +23,7 @@ from ..dtypes import as_dtype
 from ..functional import registry
 from ..functional.beside_arrays import left_to_numpy, tracked
 from ..functional.operands import NUMBERS, as_operand, promote
+from ..functional.out_argument import write_out
 from ..tensor import Tensor
 
 _F = registry.FUNCTIONS
@@ -131,7 +132,7 @@ def _as_result(value: Any) -> Any:
 
 def _write(target: Any, result: Tensor) -> Any:
     if isinstance(target, Tensor):
-        registry.write_out("out", target, result)
+        write_out("out", target, result)
         return target
     if result.requires_grad:
         raise RuntimeError(

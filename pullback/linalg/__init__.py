@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ..autograd.autocast import run_in_float32
-from ..functional.registry import FUNCTIONS, under_name
+from ..functional.gate import another
+from ..functional.registry import FUNCTIONS
 from ..on_demand import names_on_demand
 from .checks import LinAlgError
 from .eigenvalues import eig, eigh, eigvals, eigvalsh, matrix_rank, matrix_sqrth, pinv, polar, qr, svd, svdvals
@@ -47,14 +47,6 @@ __all__ = [
     "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
-run_in_float32(
-    globals(),
-    """cholesky cholesky_ex cond eig eigh eigvals eigvalsh householder_product inv inv_ex lstsq
-    matrix_rank pinv qr solve solve_ex svd svdvals tensorinv tensorsolve""".split(),
-)
-
-matmul = under_name(FUNCTIONS["matmul"], "matmul")
-for _name in __all__[1:]:
-    globals()[_name].__name__ = f"linalg_{_name}"  # what torch calls them
+matmul = another(FUNCTIONS["matmul"], "linalg_matmul", "torch.linalg", "matmul")
 
 __getattr__ = names_on_demand(__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,8 +9,9 @@ import numpy as np
 
 from ..arrays.batched import all_values
 from ..autograd.views import as_own
+from ..functional.gate import NUMPY
 from ..functional.operands import common_shape
-from ..functional.registry import with_out
+from ..functional.registry import public_in
 from ..kernels.order import by_columns
 from ..tensor import Tensor
 
@@ -19,34 +19,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Torch names the same arguments differently from function to function; here every spelling is understood.
 _SPELLINGS = {
-    "input": ("A", "x"),
-    "A": ("input", "x"),
-    "x": ("input", "A"),
-    "other": ("B", "y"),
-    "b": ("B",),
+    **NUMPY, "input": ("A", "x"), "A": ("input", "x"), "x": ("input", "A"), "other": ("B", "y"), "b": ("B",),
     "B": ("b", "other"),
-}
+}  # fmt: skip
 
 
-def linalg_function(f: F) -> F:
-    """Let a function take `out=`, and its tensors under any of the names torch's functions have for them."""
-    names = f.__code__.co_varnames[: f.__code__.co_argcount + f.__code__.co_kwonlyargcount]
-    known = frozenset((*names, "out"))
-    exposed = with_out(f)
-
-    @functools.wraps(f)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        if not known.issuperset(kwargs):
-            kwargs = {_spelled(name, names): value for name, value in kwargs.items()}
-        return exposed(*args, **kwargs)
-
-    return function  # type: ignore[return-value]
-
-
-def _spelled(name: str, names: tuple[str, ...]) -> str:
-    if name in names:
-        return name
-    return next((known for known in _SPELLINGS.get(name, ()) if known in names), name)
+def linalg_function(out: str = "cast", autocast: str | None = None) -> Callable[[F], F]:
+    """Announce a function of torch.linalg; of its arguments see `registry.public`."""
+    return public_in("torch.linalg", out=out, autocast=autocast, spellings=_SPELLINGS)
 
 
 class _LinAlgError(RuntimeError):

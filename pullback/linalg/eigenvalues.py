@@ -55,14 +55,14 @@ def _lower(uplo: str) -> bool:
     return uplo.upper() == "L"
 
 
-@linalg_function
+@linalg_function(out="same", autocast="full")
 def eigh(A: Tensor, UPLO: str = "L") -> Eigenpairs:
     """Eigenvalues (ascending) and eigenvectors of Hermitian matrices; one triangle is read."""
     float_square(A, "linalg.eigh")
     return EighPairs(*_apply(ops.eigh, A, {"lower": _lower(UPLO)}, "linalg.eigh"))
 
 
-@linalg_function
+@linalg_function(out="same", autocast="full")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues of Hermitian matrices, ascending."""
     float_square(A, "linalg.eigvalsh")
@@ -72,21 +72,21 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     return _apply(ops.eigh, A, {"lower": lower}, "linalg.eigvalsh")[0]
 
 
-@linalg_function
+@linalg_function(autocast="full")
 def eig(A: Tensor) -> Eigenpairs:
     """Eigenvalues and eigenvectors of square matrices, as complex numbers."""
     float_square(A, "linalg.eig")
     return Eigenpairs(*_apply(ops.eig, A, {}, "linalg.eig"))
 
 
-@linalg_function
+@linalg_function(autocast="full")
 def eigvals(A: Tensor) -> Tensor:
     """Eigenvalues of square matrices, as complex numbers."""
     float_square(A, "linalg.eigvals")
     return _apply(ops.eig, A, {}, "linalg.eigvals")[0]
 
 
-@linalg_function
+@linalg_function(out="same", autocast="full")
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> SVD:
     """A = U diag(S) Vh with singular values S, descending."""
     float_matrix(A, "linalg.svd")
@@ -97,7 +97,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     return SVD(*_apply(ops.svd, A, {"full": bool(full_matrices)}, "linalg.svd"))
 
 
-@linalg_function
+@linalg_function(out="same", autocast="full")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """Singular values, descending."""
     float_matrix(A, "linalg.svdvals")
@@ -110,7 +110,7 @@ def _values_alone(A: Tensor) -> Tensor:
     return wrap(in_order(np.linalg.svd(A._array, compute_uv=False)))
 
 
-@linalg_function
+@linalg_function(out="same", autocast="full")
 def qr(A: Tensor, mode: str = "reduced") -> QR:
     """A = Q R with Q orthonormal and R upper triangular; mode 'reduced', 'complete' or 'r'."""
     float_matrix(A, "linalg.qr")
@@ -129,7 +129,7 @@ class Polar(NamedTuple):
     H: Tensor
 
 
-@linalg_function
+@linalg_function()
 def polar(A: Tensor) -> Polar:
     """A = U H with U of orthonormal columns and H Hermitian and positive semidefinite; A has no more columns than rows."""
     float_matrix(A, "linalg.polar")
@@ -141,7 +141,7 @@ def polar(A: Tensor) -> Polar:
     return Polar(*_apply(square_roots.polar, A, {}, "linalg.polar"))
 
 
-@linalg_function
+@linalg_function()
 def matrix_sqrth(A: Tensor) -> Tensor:
     """The positive-definite square root X of positive-definite Hermitian matrices, X @ X = A; the lower triangle is read."""
     float_square(A, "linalg.matrix_sqrth")
@@ -173,7 +173,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-@linalg_function
+@linalg_function(autocast="full")
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """The Moore-Penrose pseudo-inverse.
 
@@ -188,7 +188,7 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     return _apply(matrices.pinv, A, params, "linalg.pinv")
 
 
-@linalg_function
+@linalg_function(autocast="full")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values are larger than the tolerance."""
     float_matrix(A, "linalg.matrix_rank")

@@ -78,7 +78,7 @@ def not_positive(number: int) -> str:
     )
 
 
-@linalg_function
+@linalg_function(out="same", autocast="full")
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> CholeskyEx:
     """Cholesky factors and, for each matrix, 0 or the order of the minor that is not positive."""
     float_square(A, "linalg.cholesky")
@@ -88,7 +88,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     return CholeskyEx(laid_by_columns(lower.mH) if upper else lower, info)
 
 
-@linalg_function
+@linalg_function(out="same", autocast="full")
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """L with L L^H = A (or U with U^H U = A) for Hermitian positive-definite matrices."""
     factors, info = cholesky_ex(A, upper=upper)
@@ -104,7 +104,7 @@ def _check_pivot(pivot: bool, function: str) -> None:
         raise RuntimeError(f"{function}: LU without pivoting is not implemented on the CPU. Use pivot=True.")
 
 
-@linalg_function
+@linalg_function()
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> LUFactorEx:
     """L and U in one matrix, pivots, and for each matrix 0 or the number of a zero pivot."""
     float_matrix(A, "linalg.lu_factor")
@@ -122,7 +122,7 @@ def _zero_pivot(number: int) -> str:
     )
 
 
-@linalg_function
+@linalg_function(out="same")
 def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactor:
     """L and U in one matrix, and pivots."""
     factors, pivots, info = lu_factor_ex(A, pivot=pivot)
@@ -130,7 +130,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactor:
     return LUFactor(factors, pivots)
 
 
-@linalg_function
+@linalg_function()
 def lu(A: Tensor, *, pivot: bool = True) -> LU:
     """P, L and U with A = P L U."""
     factors, pivots, _ = lu_factor_ex(A, pivot=pivot)
@@ -153,7 +153,7 @@ def unpack(
     return P, ops.unpack_lower(factors), ops.unpack_upper(factors)
 
 
-@linalg_function
+@linalg_function(out="same")
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """X with A X = B (or X A = B; or with A^H for A), from the LU factorization of A."""
     float_square(LU, "torch.linalg.lu_solve", "LU")
@@ -180,7 +180,7 @@ def _lu_solve(factors: Tensor, P: Tensor, B: Tensor, adjoint: bool) -> Tensor:
 # --- LDL ---
 
 
-@linalg_function
+@linalg_function()
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> LDLEx:
     """The LDL factorization of symmetric or Hermitian matrices in LAPACK's compact form, with pivots and info."""
     float_square(A, "torch.linalg.ldl_factor_ex")
@@ -198,7 +198,7 @@ def _zero_diagonal(number: int) -> str:
     )
 
 
-@linalg_function
+@linalg_function(out="same")
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> LDL:
     """The LDL factorization of symmetric or Hermitian matrices in LAPACK's compact form."""
     factors, pivots, info = ldl_factor_ex(A, hermitian=hermitian)
@@ -206,7 +206,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> LDL:
     return LDL(factors, pivots)
 
 
-@linalg_function
+@linalg_function()
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """X with A X = B, from the LDL factorization of A."""
     float_square(LD, "torch.linalg.ldl_solve", "LD")

@@ -34,7 +34,7 @@ def _in_norm_dtype(x: Tensor, dtype: Any, function: str) -> Tensor:
     return in_dtype(x, dtype)
 
 
-@linalg_function
+@linalg_function(out="same")
 def vector_norm(
     x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None
 ) -> Tensor:
@@ -57,7 +57,7 @@ def _matrix_dims(dim: Any, ndim: int) -> tuple[int, int]:
     return first, second
 
 
-@linalg_function
+@linalg_function(out="same")
 def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: dtype_type | None = None
 ) -> Tensor:
@@ -111,7 +111,7 @@ def _spectral_norm(x: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) 
     return result
 
 
-@linalg_function
+@linalg_function(out="same")
 def norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtype_type | None = None
 ) -> Tensor:
@@ -138,7 +138,7 @@ def norm(
     return _vector_norm(x, ord, dim, keepdim, dtype)
 
 
-@linalg_function
+@linalg_function(autocast="full")
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """The condition number of matrices: norm(A) * norm(inverse), by default from singular values."""
     from .eigenvalues import svdvals

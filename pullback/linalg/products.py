@@ -20,7 +20,7 @@ from .checks import float_matrix, float_square, laid_by_columns, linalg_function
 from .solvers import inv, solve, solve_triangular
 
 
-@linalg_function
+@linalg_function(out="same")
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """Product of several matrices in the cheapest order; the first and last may be vectors."""
     items = [as_tensor(x) for x in tensors]
@@ -78,7 +78,7 @@ def _chain(items: list[Tensor], splits: dict[tuple[int, int], int], i: int, j: i
     return _chain(items, splits, i, k) @ _chain(items, splits, k + 1, j)
 
 
-@linalg_function
+@linalg_function(out="same")
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """A multiplied by itself n times; negative n for powers of the inverse."""
     square(A, "linalg.matrix_power")
@@ -95,33 +95,33 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     return squared @ A if n % 2 else squared
 
 
-@linalg_function
+@linalg_function()
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices."""
     float_square(A, "linalg.matrix_exp")
     return apply(ops.matrix_exp, (A,))
 
 
-@linalg_function
+@linalg_function(out="same")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Inner products along a dim; the first is conjugated."""
     x, y = promote(as_tensor(x), as_tensor(y))
     return ((x.conj() if x._array.dtype.kind == "c" else x) * y).sum(dim)
 
 
-@linalg_function
+@linalg_function(out="same")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Cross products along a dim of size 3."""
     return cross_product(input, other, dim)
 
 
-@linalg_function
+@linalg_function()
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """A view of the diagonals of matrices."""
     return A.diagonal(offset, dim1, dim2)
 
 
-@linalg_function
+@linalg_function()
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Powers 0 to N - 1 of elements, along a new last dim."""
     x = as_tensor(x)
@@ -141,7 +141,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 # --- tensors as linear maps ---
 
 
-@linalg_function
+@linalg_function(autocast="full")
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of a tensor as a map from its last dims (after `ind`) to its first."""
     if ind <= 0:
@@ -156,7 +156,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return inv(A.reshape(rows, columns)).reshape(*shape[ind:], *shape[:ind])
 
 
-@linalg_function
+@linalg_function(autocast="full")
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """X with tensordot(A, X, X.ndim) = B."""
     if dims is not None:
@@ -206,7 +206,7 @@ def _check_reflectors(A: Tensor, tau: Tensor, function: str) -> None:
         )
 
 
-@linalg_function
+@linalg_function(autocast="full")
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first columns of a product of Householder reflections, as `geqrf` stores them."""
     _check_reflectors(A, tau, "torch.linalg.householder_product")

@@ -66,7 +66,7 @@ def _singular(number: int) -> str:
     )
 
 
-@linalg_function
+@linalg_function(out="same", autocast="full")
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> InverseEx:
     """Inverses and, for each matrix, 0 or the number of a zero pivot."""
     float_square(A, "linalg.inv")
@@ -76,7 +76,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> InverseEx:
     return result
 
 
-@linalg_function
+@linalg_function(out="same", autocast="full")
 def inv(A: Tensor) -> Tensor:
     """Inverses of square matrices."""
     result, info = inv_ex(A)
@@ -89,7 +89,7 @@ def _is_vector(A: Tensor, B: Tensor) -> bool:
     return len(b) == 1 or len(a) - 1 == len(b) and a[:-1] == b
 
 
-@linalg_function
+@linalg_function(autocast="full")
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> SolveEx:
     """Solutions and, for each matrix, 0 or the number of a zero pivot."""
     float_square(A, "linalg.solve")
@@ -110,7 +110,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return SolveEx(result, info)
 
 
-@linalg_function
+@linalg_function(out="same", autocast="full")
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A X = B (or X A = B)."""
     result, info = solve_ex(A, B, left=left)
@@ -118,7 +118,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     return result
 
 
-@linalg_function
+@linalg_function(out="same")
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X with A X = B (or X A = B) for triangular A; the other triangle is not read.
 
@@ -157,14 +157,14 @@ def inverse_from_cholesky(factor: Tensor, upper: bool) -> Tensor:
 # --- determinants ---
 
 
-@linalg_function
+@linalg_function(out="same")
 def det(A: Tensor) -> Tensor:
     """Determinants."""
     float_square(A, "linalg.det")
     return apply(ops.det, (A,))
 
 
-@linalg_function
+@linalg_function(out="same")
 def slogdet(A: Tensor) -> SignedLogDet:
     """Signs and logarithms of the absolute values of determinants."""
     float_square(A, "linalg.slogdet")
@@ -176,7 +176,7 @@ def slogdet(A: Tensor) -> SignedLogDet:
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
-@linalg_function
+@linalg_function(autocast="full")
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> LeastSquares:
     """X that makes |A X - B| smallest, with residuals, ranks and singular values as the driver gives them."""
     float_matrix(A, "torch.linalg.lstsq", "input")

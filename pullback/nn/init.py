@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pullback
 
 from ..dtypes import number_in
+from ..functional.registry import public_in
 from ..notices import warn_user
 
 if TYPE_CHECKING:
@@ -65,11 +66,13 @@ def _fill(tensor: Tensor, val: float) -> Tensor:
         return tensor.fill_(val)
 
 
+@public_in("torch.nn.init", direct=True, passed=", tensor a b generator")
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with numbers uniform between `a` and `b`."""
     return _uniform(tensor, a, b, generator)
 
 
+@public_in("torch.nn.init", direct=True, passed=", tensor mean std generator")
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers."""
     return _normal(tensor, mean, std, generator)
@@ -128,6 +131,7 @@ def _thin_uniform_draws(tensor: Tensor, mean: float, std: float, a: float, b: fl
     return tensor if result is tensor else tensor.copy_(result)
 
 
+@public_in("torch.nn.init", direct=True, passed=", tensor val")
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with `val`."""
     return _fill(tensor, val)
@@ -206,6 +210,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
+@public_in("torch.nn.init", direct=True, passed=", tensor a mode nonlinearity generator")
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,

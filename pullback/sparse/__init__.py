@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..functional.refusals import naming_arguments
-from ..functional.registry import FUNCTIONS
+from ..functional.registry import FUNCTIONS, public_in
 from ..layout import sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
 from ..on_demand import names_on_demand
 from ..tensor import Tensor
@@ -127,7 +126,7 @@ spmm = dsmm = smm = mm  # torch's older names, in `torch` itself
 saddmm = addmm
 
 
-@naming_arguments
+@public_in("torch.sparse", asks="nobody")
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     """The sum of a sparse tensor: of everything, or over some dims, and then sparse in the others."""
     from .tensor import sparse_sum, total
@@ -144,13 +143,13 @@ def _over_places(input: Any, dim: int, name: str) -> Any:
     return make(ordered._places, getattr(filled, name)(dim)[tuple(ordered._places)], input.shape, True)
 
 
-@naming_arguments
+@public_in("torch.sparse", asks="nobody")
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Softmax over the elements that are there."""
     return _over_places(input if dtype is None else input.to(dtype), dim, "softmax")
 
 
-@naming_arguments
+@public_in("torch.sparse", asks="nobody")
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The logarithm of `softmax`."""
     return _over_places(input if dtype is None else input.to(dtype), dim, "log_softmax")

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..functional.registry import FUNCTIONS, store
+from ..functional.gate import FACTS
+from ..functional.out_argument import store
+from ..functional.registry import FUNCTIONS
 from ..layout import layout as layout_type
 from ..layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from ..printing import dtype_suffix, parts_text
@@ -40,7 +42,8 @@ class SparseTensor(Tensor):
         name, options = func.__name__, kwargs or {}
         if options.get("out") is not None:
             rest = {key: value for key, value in options.items() if key != "out"}
-            return store(name, func, args, rest, options["out"])
+            facts = FACTS.get(func)
+            return store(name, func, args, rest, options["out"], facts.out or "cast" if facts else "cast")
         if name in _FORMS:
             return _FORMS[name](*args, **options)
         if name in _FACTS:

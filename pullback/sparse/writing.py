@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..functional import registry
+from ..functional.out_argument import write_out
 from ..layout import sparse_coo
 from .tensor import SparseTensor
 
 _PRODUCTS = frozenset({"mm", "matmul", "addmm"})
 
 
-def write_sparse(name: str, target: Any, value: Any) -> None:
+def write_sparse(name: str, target: Any, value: Any, kind: str) -> None:
     """Write a sparse result into a sparse tensor; a dense result, or a product of rows (CSR), into a dense one."""
     if not isinstance(target, SparseTensor) and name in _PRODUCTS and value.layout is not sparse_coo:
-        return registry.write_out(name, target, value.to_dense())
+        return write_out(name, target, value.to_dense(), kind)
     if not (isinstance(target, SparseTensor) and isinstance(value, SparseTensor)):
         raise RuntimeError(
             f"{name}: expected {_kind(value)} result tensor, got tensor with layout {target.layout!r}. The result's layout "

@@ -16,11 +16,12 @@ def find(name: str) -> Callable[..., Any] | None:
     """The function torch has under this name, or None."""
     if name.startswith(_FOREACH):
         return _for_each(name)
-    from ..functional.registry import IN_PLACE, under_name
+    from ..functional.gate import another
+    from ..functional.registry import IN_PLACE
     from ..tensor import Tensor
 
     known = name in IN_PLACE or name in ("as_strided_", "resize_as_")
-    return under_name(getattr(Tensor, name), name) if known else None
+    return another(getattr(Tensor, name), name, "torch") if known else None
 
 
 def _for_each(name: str) -> Callable[..., Any] | None:

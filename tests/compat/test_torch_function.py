@@ -22,7 +22,7 @@ def test_the_mechanism_is_not_loaded_by_programs_that_do_not_need_it():
         (torch.nn.Linear(3, 1)(w) * torch.tanh(w)).sum().backward()
         try: torch.add(w, object())
         except TypeError: pass
-        redirected = "_entry" in (torch.add.__kwdefaults__ or ())
+        redirected = "_call" in (torch.cat.__kwdefaults__ or ())
         print(type(w + 1).__name__, redirected, "pullback.overrides" in sys.modules)
     """
     assert output(code).split() == ["Tensor", "False", "False"]

@@ -152,7 +152,7 @@ def test_functions_are_handed_over_under_torchs_names_with_torchs_arguments() ->
 
 
 def compare_how_functions_are_handed_over() -> None:
-    from pullback.torch_function import public_functions
+    from pullback.overrides import public_functions
 
     found: dict[Any, list[str]] = {}
     for name, function in public_functions():

@@ -9,9 +9,7 @@ from typing import Any
 
 from ...on_demand import names_on_demand
 
-from ...autograd.autocast import in_float32, run_in_float32
 from ...functional.matmul import linear
-from ...functional.refusals import naming_arguments
 from ...tensor import Tensor
 from .activation import (
     celu, celu_, elu, elu_, gelu, glu, gumbel_softmax, hardshrink, hardsigmoid, hardswish, hardtanh, hardtanh_,
@@ -52,29 +50,6 @@ from .vision import (
     channel_shuffle, interpolate, native_channel_shuffle, pixel_shuffle, pixel_unshuffle, upsample,
     upsample_bilinear, upsample_nearest,
 )  # fmt: skip
-
-run_in_float32(
-    globals(),
-    """adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy
-    binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy ctc_loss fractional_max_pool2d
-    fractional_max_pool3d grid_sample hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss max_pool3d
-    max_unpool2d max_unpool3d mse_loss multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss
-    smooth_l1_loss soft_margin_loss triplet_margin_loss""".split(),
-)
-bilinear = in_float32(bilinear, cast=False)
-_NAMING = """
-    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool1d_with_indices
-    adaptive_max_pool2d adaptive_max_pool2d_with_indices adaptive_max_pool3d adaptive_max_pool3d_with_indices
-    affine_grid avg_pool1d avg_pool2d avg_pool3d batch_norm bilinear channel_shuffle conv_tbc conv_transpose1d
-    conv_transpose2d conv_transpose3d cosine_embedding_loss cosine_similarity fold gaussian_nll_loss grid_sample
-    grouped_mm gumbel_softmax kl_div lp_pool1d lp_pool2d lp_pool3d max_pool1d max_pool1d_with_indices max_pool2d
-    max_pool2d_with_indices max_pool3d max_pool3d_with_indices multi_margin_loss multilabel_margin_loss
-    native_channel_shuffle nll_loss pad pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss relu_
-    scaled_dot_product_attention soft_margin_loss triplet_margin_loss unfold""".split()
-for _name in _NAMING:  # others say by themselves what should have been a tensor
-    globals()[_name] = naming_arguments(globals()[_name])
-    globals()[_name].__module__ = __name__  # where it is found by its name: pickles ask
-logsigmoid.__name__, threshold.__name__ = "log_sigmoid", "_threshold"  # what torch calls them
 
 __all__ = [
     "GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "Tensor", "adaptive_avg_pool1d",

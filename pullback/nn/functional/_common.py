@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,12 @@ from ... import random
 from ...autograd.tape import wrap
 from ...functional.checks import need_tensor
 from ...functional.operands import in_64_bits
+from ...functional.registry import public_in
 from ...notices import warn_user
 from ...tensor import Tensor
 from .. import _reduction
+
+layer_function: Callable[..., Any] = partial(public_in, "torch.nn.functional")  # announces it
 
 REDUCTIONS: tuple[Any, ...] = ("none", "mean", "sum")
 

@@ -16,18 +16,19 @@ from ...dtypes import finfo
 from ...functional import elementary, reductions
 from ...functional.checks import need_tensor
 from ...functional.operands import need_room, need_room_inside, wrap_dim
-from ...functional.registry import store
+from ...functional.out_argument import store
 from ...kernels.random.discrete import rrelu_noise
 from ...kernels.random.streams import exponential
 from ...notices import warn_user
 from ...ops import activation as ops
 from ...tensor import Tensor
-from ._common import constant, float_tensor, generator
+from ._common import constant, float_tensor, generator, layer_function
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
 
 
+@layer_function(direct=True, passed="")
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0)."""
     if inplace:
@@ -40,6 +41,7 @@ def _activated(op: Op, x: Tensor, inplace: bool, params: dict[str, Any] | None =
     return in_place(x, lambda x: apply_unary(op, x, params)) if inplace else apply_unary(op, x, params)
 
 
+@layer_function(direct=True, passed="")
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where positive, negative_slope * x elsewhere."""
     x = float_tensor(input, "leaky_relu", "leaky_relu_cpu")
@@ -48,6 +50,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return _activated(ops.leaky_relu, x, True, params) if inplace else apply_unary(ops.leaky_relu, x, params)
 
 
+@layer_function(direct=True, passed="")
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where positive, alpha * (exp(x) - 1) elsewhere."""
     x = float_tensor(input, "elu", "elu_cpu")
@@ -55,12 +58,14 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _activated(ops.elu, x, inplace, {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0})
 
 
+@layer_function(direct=True, passed="")
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """elu with the constants that keep mean 0 and variance 1."""
     x = float_tensor(input, "selu", "elu_cpu")
     return _activated(ops.elu, x, inplace, {"alpha": _SELU_ALPHA, "scale": _SELU_SCALE, "input_scale": 1.0})
 
 
+@layer_function(direct=True, passed="")
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where positive, alpha * (exp(x / alpha) - 1) elsewhere."""
     x = float_tensor(input, "celu", "elu_cpu")
@@ -70,22 +75,25 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _activated(ops.celu, x, inplace, {"alpha": float(alpha), "scale": 1.0, "input_scale": 1.0 / alpha})
 
 
+@layer_function(direct=True, compiled=True)
 def gelu(input: Tensor, approximate: str = "none", *, out: Tensor | None = None) -> Tensor:
     """x times the normal distribution function of x, or its approximation by tanh."""
     if out is not None:
-        return store("gelu", gelu, (input, approximate), {}, out)
+        return store("gelu", gelu, (input, approximate), {}, out, "same")
     x = float_tensor(input, "gelu", "GeluKernelImpl")
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh, but got {approximate!r}.")
     return apply_unary(ops.gelu, x, {"approximate": approximate})
 
 
+@layer_function(direct=True, passed="")
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
     x = float_tensor(input, "silu", "silu_cpu", complex_ok=True)
     return _activated(ops.silu, x, True) if inplace else apply_unary(ops.silu, x)
 
 
+@layer_function(direct=True, passed="")
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * tanh(softplus(x))."""
     return _activated(ops.mish, float_tensor(input, "mish", "mish_cpu"), inplace)
@@ -94,10 +102,11 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 _USUAL: dict[str, Any] = {"beta": 1.0, "threshold": 20.0}  # nobody writes to parameters: one dict serves all
 
 
+@layer_function(direct=True, compiled=True)
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20, *, out: Tensor | None = None) -> Tensor:
     """log(1 + exp(beta * x)) / beta; x itself where beta * x exceeds the threshold."""
     if out is not None:
-        return store("softplus", softplus, (input, beta, threshold), {}, out)
+        return store("softplus", softplus, (input, beta, threshold), {}, out, "same")
     x = (
         input
         if type(input) is Tensor and input._array.dtype.kind == "f"
@@ -110,13 +119,15 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20, *, out: Tens
     return apply_unary(ops.softplus, x, _USUAL if usual else {"beta": float(beta), "threshold": float(threshold)})
 
 
+@layer_function(direct=True, name="log_sigmoid", compiled=True)
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(sigmoid(x)) without overflow."""
     if out is not None:
-        return store("log_sigmoid", logsigmoid, (input,), {}, out)
+        return store("log_sigmoid", logsigmoid, (input,), {}, out, "same")
     return apply_unary(ops.log_sigmoid, float_tensor(input, "log_sigmoid", "log_sigmoid_cpu"))
 
 
+@layer_function(direct=True, passed="")
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """x cut to [min_val, max_val]; no gradient flows at or beyond the limits."""
     x = need_tensor(input, "hardtanh")
@@ -134,34 +145,39 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     return _activated(ops.hardtanh, x, inplace, {"low": number(min_val), "high": number(max_val)})
 
 
+@layer_function(direct=True, passed="")
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """x cut to [0, 6]."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
+@layer_function(direct=True, passed="")
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """x / 6 + 1/2 cut to [0, 1]."""
     return _activated(ops.hardsigmoid, float_tensor(input, "hardsigmoid", "hardsigmoid_cpu"), inplace)
 
 
+@layer_function(direct=True, passed="")
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * hardsigmoid(x)."""
     return _activated(ops.hardswish, float_tensor(input, "hardswish", "hardswish_cpu"), inplace)
 
 
+@layer_function(direct=True)
 def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """0 where |x| <= lambd, x elsewhere."""
     if out is not None:
-        return store("hardshrink", hardshrink, (input, lambd), {}, out)
+        return store("hardshrink", hardshrink, (input, lambd), {}, out, "same")
     x = float_tensor(input, "hardshrink", "hardshrink_cpu")
     need_room(lambd, x._array.dtype)
     return apply_unary(ops.hardshrink, x, {"lambd": float(lambd)})
 
 
+@layer_function(direct=True, compiled=True)
 def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """x moved towards 0 by lambd, 0 where |x| <= lambd."""
     if out is not None:
-        return store("softshrink", softshrink, (input, lambd), {}, out)
+        return store("softshrink", softshrink, (input, lambd), {}, out, "same")
     x = float_tensor(input, "softshrink", "softshrink_cpu")
     largest = finfo(x.dtype).max
     if not 0 <= lambd <= largest:
@@ -171,6 +187,7 @@ def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
     return apply_unary(ops.softshrink, x, {"lambd": float(lambd)})
 
 
+@layer_function(direct=True, passed="", name="_threshold")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where it exceeds the threshold, `value` elsewhere."""
     x = need_tensor(input, "threshold")
@@ -191,6 +208,7 @@ def _number(value: Any, name: str, position: int) -> Any:
     return value
 
 
+@layer_function(direct=True)
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where positive, weight * x elsewhere; one weight for all, or one for each channel (dim 1)."""
     x, w = need_tensor(input, "prelu"), need_tensor(weight, "prelu", "weight", 2)
@@ -213,6 +231,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return apply(ops.prelu, (x, w))
 
 
+@layer_function(direct=True, passed="")
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -230,6 +249,7 @@ def rrelu(
     return apply(ops.rrelu_with_noise, (x, noise))
 
 
+@layer_function(direct=True, passed="")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along a dim times the sigmoid of the second."""
     x = float_tensor(input, "glu", "glu_cpu")
@@ -241,21 +261,25 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return apply_unary(ops.glu, x, {"axis": axis})
 
 
+@layer_function(direct=True, passed="")
 def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|)."""
     return input / (input.abs() + 1)
 
 
+@layer_function(direct=True, passed="")
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x)."""
     return input - input.tanh()
 
 
+@layer_function(direct=True, asks="nobody")
 def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent."""
     return input.tanh()
 
 
+@layer_function(direct=True, asks="nobody")
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x))."""
     return input.sigmoid()
@@ -271,6 +295,7 @@ def _implicit_dim(name: str, ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
+@layer_function(direct=True, passed="")
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """exp(x) / sum(exp(x)) along a dim."""
     if dim is None:
@@ -278,6 +303,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return reductions.softmax(input, dim, dtype=dtype)
 
 
+@layer_function(direct=True, passed="")
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """log(softmax(x)) along a dim."""
     if dim is None:
@@ -285,6 +311,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     return reductions.log_softmax(input, dim, dtype=dtype)
 
 
+@layer_function(direct=True, passed="")
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """softmax(-x) along a dim."""
     if dim is None:
@@ -292,6 +319,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return reductions.softmax(-input, dim, dtype=dtype)
 
 
+@layer_function(passed="")
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample from the Gumbel-softmax distribution; `hard` makes it one-hot with the soft sample's gradient.
 
@@ -315,22 +343,22 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return constant(one_hot) - soft.detach() + soft
 
 
-def _in_place_variant(function: Callable) -> Callable[..., Any]:
+def _in_place_variant(function: Callable, compiled: bool = False) -> Callable[..., Any]:
     """The function with an underscore after its name, which overwrites its first argument."""
 
     def variant(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return function(input, *args, inplace=True, **kwargs)
 
-    variant.__name__ = variant.__qualname__ = f"{function.__name__}_"
-    variant.__doc__ = f"`{function.__name__}`, written over the input."
-    return variant
+    variant.__name__ = variant.__qualname__ = f"{function.__qualname__}_"
+    variant.__doc__ = f"`{function.__qualname__}`, written over the input."
+    return layer_function(compiled=compiled)(variant)
 
 
 relu_: Callable[..., Any] = _in_place_variant(relu)
-leaky_relu_: Callable[..., Any] = _in_place_variant(leaky_relu)
-elu_: Callable[..., Any] = _in_place_variant(elu)
+leaky_relu_: Callable[..., Any] = _in_place_variant(leaky_relu, compiled=True)
+elu_: Callable[..., Any] = _in_place_variant(elu, compiled=True)
 selu_: Callable[..., Any] = _in_place_variant(selu)
 celu_: Callable[..., Any] = _in_place_variant(celu)
-hardtanh_: Callable[..., Any] = _in_place_variant(hardtanh)
+hardtanh_: Callable[..., Any] = _in_place_variant(hardtanh, compiled=True)
 threshold_: Callable[..., Any] = _in_place_variant(threshold)
 rrelu_: Callable[..., Any] = _in_place_variant(rrelu)

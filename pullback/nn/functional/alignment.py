@@ -6,19 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.fallback import looping
 from ...autograd.tape import apply
 from ...functional.checks import invalid_combination
 from ...functional.operands import SMALLEST_TOO_LARGE
 from ...ops.ctc import ctc
 from ...ops.pointwise import where
 from ...tensor import Tensor
-from ._common import constant, reduction_name
+from ._common import constant, layer_function, reduction_name
 
 _CHECKING = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
-@looping
+@layer_function(autocast="full", passed="")
 def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
     reduction: str = "mean", zero_infinity: bool = False,

@@ -18,7 +18,7 @@ from ...kernels.random.discrete import dropout_mask
 from ...notices import warn_user
 from ...ops.attention import attention
 from ...tensor import Tensor
-from ._common import constant, generator
+from ._common import constant, generator, layer_function
 from .dropout import dropout
 from .padding import pad
 
@@ -69,6 +69,7 @@ def _agree(query: Any, key: Any, value: Any) -> bool:
     )
 
 
+@layer_function(compiled=True)
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
@@ -237,6 +238,7 @@ def _split_heads(x: Tensor, batch: int, heads: int, width: int, static: Tensor |
     return static
 
 
+@layer_function(passed="")
 def multi_head_attention_forward(
     query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
     in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,

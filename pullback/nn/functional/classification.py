@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.fallback import looping
 from ...autograd.tape import apply
 from ...functional.checks import need_tensor
 from ...functional.matmul import linear
@@ -16,7 +15,7 @@ from ...ops import loss as ops
 from ...ops.pointwise import relu
 from ...ops.sorting import take_along
 from ...tensor import Tensor
-from ._common import constant, reduced, reduction_name
+from ._common import constant, layer_function, reduced, reduction_name
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
@@ -74,6 +73,7 @@ def _class_target(input: Tensor, target: Tensor) -> Tensor:
     return target.reshape(()) if input._array.ndim == 1 and target._array.ndim == 1 else target
 
 
+@layer_function(autocast="full", passed="")
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
@@ -90,6 +90,7 @@ def nll_loss(
     return losses.reshape((1,)) if one_sample and name == "none" else losses
 
 
+@layer_function(autocast="full", passed="")
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
@@ -153,6 +154,7 @@ def _probability_cross_entropy(
     return total if reduction == "sum" else total / samples if samples else total * float("nan")
 
 
+@layer_function(passed="")
 def linear_cross_entropy(
     input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
     weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
@@ -191,7 +193,7 @@ def linear_cross_entropy(
 # --- margins between classes ---
 
 
-@looping
+@layer_function(autocast="full", passed="")
 def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
     size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
@@ -230,7 +232,7 @@ def multi_margin_loss(
     return reduced(losses if input.ndim == 2 or target.ndim else losses.reshape(()), name)
 
 
-@looping
+@layer_function(autocast="full", passed="")
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:

@@ -17,7 +17,7 @@ from ...kernels.convolution import check_convolution, transposed_shape, worth_ke
 from ...notices import warn_user
 from ...ops import convolution as ops
 from ...tensor import Tensor
-from ._common import ints
+from ._common import ints, layer_function
 from .padding import pad
 
 Sizes = int | Sequence[int]
@@ -165,6 +165,7 @@ def _worth_keeping(x: Tensor, weight: Tensor, params: dict) -> bool:
     return plain and worth_keeping(x._array.shape, weight._array.shape, x._array.dtype, **params)
 
 
+@layer_function(direct=True)
 def conv1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0,
     dilation: Sizes = 1, groups: int = 1,
@@ -173,6 +174,7 @@ def conv1d(
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
+@layer_function(direct=True)
 def conv2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0,
     dilation: Sizes = 1, groups: int = 1,
@@ -181,6 +183,7 @@ def conv2d(
     return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
 
+@layer_function(direct=True)
 def conv3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0,
     dilation: Sizes = 1, groups: int = 1,
@@ -247,6 +250,7 @@ def _check_transposed(
         )
 
 
+@layer_function()
 def conv_transpose1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
     output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
@@ -255,6 +259,7 @@ def conv_transpose1d(
     return _convolve_transposed(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
+@layer_function()
 def conv_transpose2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
     output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
@@ -263,6 +268,7 @@ def conv_transpose2d(
     return _convolve_transposed(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
+@layer_function()
 def conv_transpose3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0,
     output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
@@ -271,6 +277,7 @@ def conv_transpose3d(
     return _convolve_transposed(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
+@layer_function()
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """One-dimensional convolution of (time, batch, channels) with weights (taps, channels, out)."""
     if input.ndim != 3:
@@ -285,6 +292,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 # --- windows as columns ---
 
 
+@layer_function(passed="")
 def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
     """Sliding windows of (N, C, H, W) as columns (N, C * taps, positions)."""
     if input.ndim not in (3, 4):
@@ -317,6 +325,7 @@ def _window_params(kernel_size: Any, stride: Any, padding: Any, dilation: Any) -
     return {name.removesuffix("_size"): ints(value, 2, name) for name, value in given.items()}
 
 
+@layer_function(passed="")
 def fold(
     input: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
 ) -> Tensor:

@@ -16,7 +16,7 @@ from ...functional.operands import common_shape
 from ...ops.norms import pair_distances
 from ...ops.pointwise import clamp_min_scalar
 from ...tensor import Tensor
-from ._common import constant
+from ._common import constant, layer_function
 
 __all__ = ["bilinear", "cosine_of_last", "cosine_similarity", "linear", "one_hot", "pairwise_distance", "pdist"]
 
@@ -29,6 +29,7 @@ def in_one_shape(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return a.expand(shape), b.expand(shape)
 
 
+@layer_function()
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along a dim; lengths below eps count as eps."""
     if eps < 0:
@@ -58,6 +59,7 @@ def cosine_of_last(a: Tensor, b: Tensor) -> Tensor:
     return product / squares.sqrt()
 
 
+@layer_function()
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """p-norm of x1 - x2 + eps over the last dim."""
     x1, x2 = need_tensor(x1, "pairwise_distance", "x1"), need_tensor(x2, "pairwise_distance", "x2", 2)
@@ -65,6 +67,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return difference.norm(p, -1, keepdim)
 
 
+@layer_function()
 def pdist(input: Tensor, p: float = 2) -> Tensor:
     """Distances between all pairs of rows, the pair (i, j) with i < j in the order of i, then j."""
     if input.ndim != 2:
@@ -78,6 +81,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     return apply(pair_distances, (input,), {"order": p})
 
 
+@layer_function(autocast="as given")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input1 @ weight[k] @ input2 for each output k, plus bias."""
     if input1.ndim != input2.ndim:
@@ -99,6 +103,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return out if bias is None else out + bias
 
 
+@layer_function(compiled=True)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """A new last dim with 1 at the position each class number names, 0 elsewhere."""
     array: Any = need_tensor(tensor, "one_hot")._array

@@ -19,7 +19,7 @@ from ...functional.refusals import blamed
 from ...kernels.random.discrete import alpha_dropout_noise, dropout_mask, feature_noise_shape
 from ...notices import warn_user
 from ...tensor import Tensor
-from ._common import constant, generator
+from ._common import constant, generator, layer_function
 
 
 def _check(p: float) -> None:
@@ -41,6 +41,7 @@ def _multiplied(input: Tensor, mask: Any, inplace: bool) -> Tensor:
     return in_place(input, mul, constant(mask)) if inplace else mul(input, constant(mask))
 
 
+@layer_function(direct=True, passed="")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Elements set to 0 with probability p, the others multiplied by 1 / (1 - p)."""
     _check(p)
@@ -79,6 +80,7 @@ def _one_sample(input: Tensor, p: float, training: bool, inplace: bool) -> Tenso
     return feature_dropout(input.unsqueeze(0), p, training, False).squeeze(0)
 
 
+@layer_function(passed="")
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Channels of (N, C, L) or (C, L) set to 0 with probability p."""
     _check(p)
@@ -99,6 +101,7 @@ def _warn_rank(name: str, ndim: int, spatial: int) -> None:
     )
 
 
+@layer_function(passed="")
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Channels of (N, C, H, W) set to 0 with probability p. A 3-d input is read as (N, C, L)."""
     _check(p)
@@ -114,6 +117,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return feature_dropout(input, p, training, inplace)
 
 
+@layer_function(passed="")
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Channels of (N, C, D, H, W) or (C, D, H, W) set to 0 with probability p."""
     _check(p)
@@ -153,6 +157,7 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, features: boo
     return in_place(input, _scaled_and_shifted, noise) if inplace else _scaled_and_shifted(input, noise)
 
 
+@layer_function(passed="")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout for SELU networks: dropped elements take SELU's negative limit, then mean and variance are restored."""
     _check(p)
@@ -162,6 +167,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
         raise blamed(error) from None
 
 
+@layer_function(passed="")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """alpha_dropout of whole channels."""
     _check(p)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ...arrays.batched import Batched
-from ...arrays.fallback import looping
 from ...autograd.mode import current_mode
 from ...autograd.tape import apply, wrap
 from ...autograd.writes import bump
@@ -17,7 +16,7 @@ from ...notices import warn_user
 from ...ops import embedding as ops
 from ...storage import storage_of
 from ...tensor import Tensor
-from ._common import constant
+from ._common import constant, layer_function
 
 
 def _check_indices(indices: Tensor, function: str) -> None:
@@ -59,6 +58,7 @@ def _positive_index(padding_idx: int | None, rows: int) -> int | None:
     return padding_idx % rows
 
 
+@layer_function(direct=True, passed="")
 def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
@@ -154,7 +154,7 @@ def _starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[
     return starts, count
 
 
-@looping
+@layer_function(passed="")
 def embedding_bag(
     input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,

@@ -22,7 +22,7 @@ from ...ops.pointwise import where, zero
 from ...ops.vision import affine_points, points_of_images, points_of_volumes
 from ...ranges import linspace
 from ...tensor import Tensor
-from ._common import constant
+from ._common import constant, layer_function
 
 GRID_SAMPLE_INTERPOLATION_MODES: dict[str, int] = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES: dict[str, int] = {"zeros": 0, "border": 1, "reflection": 2}
@@ -63,6 +63,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
         raise RuntimeError(f"expected scalar type {input.dtype.type_name} but found {grid.dtype.type_name}")
 
 
+@layer_function(autocast="full", passed="")
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
@@ -164,6 +165,7 @@ def _cubic(place: Tensor, size: int, padding_mode: str, align_corners: bool) -> 
 _TAPS: dict[str, Callable[..., tuple[Tensor, Tensor]]] = {"bilinear": _linear, "nearest": _nearest, "bicubic": _cubic}
 
 
+@layer_function(passed="")
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
     """A grid for `grid_sample` from affine maps (N, 2, 3) or (N, 3, 4), for outputs of the given size."""
     size = tuple(size)

@@ -11,8 +11,10 @@ from ...dtypes import int32
 from ...functional.joining import cat
 from ...functional.registry import FUNCTIONS
 from ...tensor import Tensor
+from ._common import layer_function
 
 
+@layer_function()
 def grouped_mm(
     mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None
 ) -> Tensor:

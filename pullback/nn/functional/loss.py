@@ -20,7 +20,7 @@ from ...notices import warn_user
 from ...ops import loss as ops
 from ...ops.pointwise import clamp_min_scalar
 from ...tensor import Tensor
-from ._common import constant, reduced, reduction_name, warn_sizes
+from ._common import constant, layer_function, reduced, reduction_name, warn_sizes
 from .activation import logsigmoid
 from .distance import cosine_of_last, in_one_shape, pairwise_distance
 
@@ -55,6 +55,7 @@ def _refuse_integers(x: Tensor, kernel: str, kinds: str = "biu") -> None:
         )
 
 
+@layer_function(autocast="full", passed="")
 def mse_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", weight: Tensor | None = None,
@@ -71,6 +72,7 @@ def mse_loss(
     return apply(ops.mse, (x, y), {"reduction": name})
 
 
+@layer_function(autocast="full", passed="input target, size_average reduce reduction")
 def l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", weight: Tensor | None = None,
@@ -86,6 +88,7 @@ def l1_loss(
     return reduced(losses, name)
 
 
+@layer_function(autocast="full", passed="")
 def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", beta: float = 1.0,
@@ -103,6 +106,7 @@ def smooth_l1_loss(
     return apply(ops.smooth_l1, (x, y), {"beta": float(beta), "reduction": name})
 
 
+@layer_function(autocast="full", passed="")
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
@@ -120,6 +124,7 @@ def huber_loss(
     return apply(ops.huber, (x, y), {"delta": float(delta), "reduction": name})
 
 
+@layer_function(autocast="full", passed="")
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
@@ -150,6 +155,7 @@ def soft_margin_loss(
 # --- probabilities and distributions ---
 
 
+@layer_function(autocast="full", passed="")
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
@@ -183,6 +189,7 @@ def _in_unit_interval(values: Any) -> bool:
     return values.item(values.argmin()) >= 0 and values.item(values.argmax()) <= 1
 
 
+@layer_function(autocast="full", passed="")
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean", pos_weight: Tensor | None = None,
@@ -237,6 +244,7 @@ def _fitting(weight: Tensor, input: Tensor, shape: tuple) -> Tensor:
     return weight if weight._array.dtype == input._array.dtype else weight.to(input.dtype)
 
 
+@layer_function(autocast="full", passed="")
 def kl_div(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", log_target: bool = False,
@@ -266,6 +274,7 @@ def kl_div(
     return result / input.shape[0] if reduction == "batchmean" and input.ndim else result
 
 
+@layer_function(autocast="full", passed="")
 def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
     eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
@@ -281,6 +290,7 @@ def poisson_nll_loss(
     return reduced(losses, name)
 
 
+@layer_function(passed="")
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
@@ -314,6 +324,7 @@ def gaussian_nll_loss(
 # --- margins between pairs and triplets ---
 
 
+@layer_function(autocast="full", passed="")
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
@@ -335,6 +346,7 @@ def _positive(x: Tensor) -> Tensor:
     return apply(clamp_min_scalar, (x,), {"minimum": 0, "maximum": None})
 
 
+@layer_function(autocast="full", passed="")
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
@@ -347,6 +359,7 @@ def hinge_embedding_loss(
     return reduced(far + near, name)
 
 
+@layer_function(autocast="full", passed="")
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
@@ -372,6 +385,7 @@ def cosine_embedding_loss(
     return reduced(losses, name)
 
 
+@layer_function(autocast="full", passed="")
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
@@ -405,6 +419,7 @@ def _triplet(
     return reduced(_positive(margin + near - far), reduction)
 
 
+@layer_function(passed="")
 def triplet_margin_with_distance_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[..., Any] | None = None,
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
@@ -419,6 +434,7 @@ def triplet_margin_with_distance_loss(
     return _triplet(anchor, positive, negative, distance_function, margin, swap, name)
 
 
+@layer_function(passed="")
 def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",

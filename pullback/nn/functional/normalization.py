@@ -18,7 +18,7 @@ from ...functional.registry import FUNCTIONS
 from ...functional.threefold import clamp_min
 from ...ops import normalization as ops
 from ...tensor import Tensor
-from ._common import float_tensor
+from ._common import float_tensor, layer_function
 from .padding import pad
 
 
@@ -80,6 +80,7 @@ def _check_mixed(input: Tensor, parameters: list[Tensor]) -> None:
         )
 
 
+@layer_function(direct=True, passed="")
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,
@@ -94,6 +95,7 @@ def layer_norm(
     return apply(ops.layer_norm, (x, weight, bias), {"axes": len(shape), "eps": eps})[0]
 
 
+@layer_function(direct=True, passed="")
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -119,6 +121,7 @@ def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
             raise RuntimeError(f"{name} should contain {channels} elements not {parameter.numel()}")
 
 
+@layer_function(passed="")
 def batch_norm(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
     bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
@@ -170,6 +173,7 @@ def _update(running: Tensor | None, value: Tensor, momentum: float, factor: floa
         running.copy_(running * (1 - momentum) + value.detach() * (momentum * factor))
 
 
+@layer_function(passed="")
 def instance_norm(
     input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
     bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
@@ -197,6 +201,7 @@ def instance_norm(
     return apply(ops.group_norm, (input, weight, bias), {"groups": channels, "eps": eps})[0]
 
 
+@layer_function(direct=True, passed="")
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
@@ -225,6 +230,7 @@ def group_norm(
     return apply(ops.group_norm, (input, weight, bias), {"groups": num_groups, "eps": eps})[0]
 
 
+@layer_function(passed="")
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Divided by (k + alpha * mean of squares over `size` neighbouring channels) ** beta."""
     if input.ndim < 3:
@@ -239,6 +245,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     return input / (means * alpha + k) ** beta
 
 
+@layer_function(passed="")
 def normalize(
     input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:

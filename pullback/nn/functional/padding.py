@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...autograd.autocast import in_float32
+from ...autograd.autocast import without_autocast
+from ...autograd.mode import current_mode
 from ...autograd.tape import apply
 from ...functional.operands import SMALLEST_TOO_LARGE, in_64_bits
 from ...functional.rearranging import constant_pad_nd
 from ...kernels.resampling import padding_tables
 from ...ops.vision import resample_op
 from ...tensor import Tensor
+from ._common import layer_function
 
 _NAMES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad", "circular": "CircularPad"}
 
 
+@layer_function(passed="")
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Elements put around the last dims; `pad` has the amounts before and after, last dim first. Negative ones crop."""
     amounts = _amounts(pad)
@@ -39,8 +42,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value not in (None, 0):
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    pad_with_own = _pad_with_own if mode == "circular" else in_float32(_pad_with_own)
-    return pad_with_own(input.contiguous() if mode == "circular" else input, amounts, mode)
+    if mode == "circular":
+        return _pad_with_own(input.contiguous(), amounts, mode)
+    if current_mode().autocast is not None:
+        return without_autocast(_pad_with_own, (input, amounts, mode), {}, cast=True)
+    return _pad_with_own(input, amounts, mode)
 
 
 def _amounts(pad: Any) -> tuple[int, ...]:

@@ -16,11 +16,11 @@ from ...autograd.mode import current_mode
 from ...autograd.tape import apply
 from ...functional.checks import not_implemented_for
 from ...functional.operands import SMALLEST_TOO_LARGE, in_64_bits
-from ...functional.registry import store
+from ...functional.out_argument import store
 from ...kernels.random.streams import uniform
 from ...ops import pooling as ops
 from ...tensor import Tensor
-from ._common import constant, generator, ints
+from ._common import constant, generator, ints, layer_function
 
 Sizes = int | Sequence[int]
 _COUNTS = {1: "one int", 2: "two ints", 3: "three ints"}
@@ -97,6 +97,7 @@ def _check_one_axis(params: dict) -> None:
         )
 
 
+@layer_function(passed="")
 def max_pool1d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
@@ -110,6 +111,7 @@ def max_pool1d(
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
+@layer_function(passed="")
 def max_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
@@ -123,6 +125,7 @@ def max_pool2d(
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
+@layer_function(autocast="full", passed="")
 def max_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
@@ -146,7 +149,7 @@ def _with_indices(function: Callable) -> Callable:
     pooled.__name__ = pooled.__qualname__ = function.__name__ + "_with_indices"
     pooled.__doc__ = f"(values, indices) of `{function.__name__}`."
     pooled.__wrapped__ = function  # type: ignore[attr-defined]  # whose arguments it takes
-    return pooled
+    return layer_function(passed="")(pooled)
 
 
 max_pool1d_with_indices: Callable[..., Any] = _with_indices(max_pool1d)
@@ -201,6 +204,7 @@ def _max_unpool(
     return apply(ops.max_unpool3d if axes == 3 else ops.max_unpool2d, (input, indices), {"spatial": shape})
 
 
+@layer_function(passed="")
 def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
@@ -209,6 +213,7 @@ def max_unpool1d(
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@layer_function(autocast="full", passed="")
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
@@ -217,6 +222,7 @@ def max_unpool2d(
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
+@layer_function(autocast="full", passed="")
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
@@ -251,6 +257,7 @@ def _avg_pool(
     return apply(ops.avg_pool[axes], (input,), params)
 
 
+@layer_function()
 def avg_pool1d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
@@ -263,6 +270,7 @@ def avg_pool1d(
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
+@layer_function(compiled=True)
 def avg_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None,
@@ -274,10 +282,11 @@ def avg_pool2d(
     """
     options = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     if out is not None:
-        return store("avg_pool2d", avg_pool2d, (input, *options), {}, out)
+        return store("avg_pool2d", avg_pool2d, (input, *options), {}, out, "same")
     return _avg_pool(2, input, *options)
 
 
+@layer_function(autocast="full", compiled=True)
 def avg_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None,
@@ -289,7 +298,7 @@ def avg_pool3d(
     """
     options = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     if out is not None:
-        return store("avg_pool3d", avg_pool3d, (input, *options), {}, out)
+        return store("avg_pool3d", avg_pool3d, (input, *options), {}, out, "same")
     return _avg_pool(3, input, *options)
 
 
@@ -304,6 +313,7 @@ def _lp_pool(axes: int, input: Tensor, power: float, kernel_size: Any, stride: A
     return (means.sign() * means.abs().relu() * math.prod(kernel)) ** (1.0 / power)
 
 
+@layer_function(passed="")
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
 ) -> Tensor:
@@ -311,6 +321,7 @@ def lp_pool1d(
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@layer_function(passed="")
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
 ) -> Tensor:
@@ -318,6 +329,7 @@ def lp_pool2d(
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@layer_function(passed="")
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
 ) -> Tensor:
@@ -385,16 +397,19 @@ def _adaptive_avg(axes: int, input: Tensor, output_size: Any) -> Tensor:
     return apply(ops.adaptive_avg_pool[axes], (input,), {"output": output})
 
 
+@layer_function()
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """Mean of windows that divide the length into `output_size` parts."""
     return _adaptive_avg(1, input, output_size)
 
 
+@layer_function(passed="")
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Mean of windows that divide each spatial dim into `output_size` parts; None keeps a dim."""
     return _adaptive_avg(2, input, output_size)
 
 
+@layer_function(autocast="full", passed="")
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Mean of windows that divide each spatial dim into `output_size` parts; None keeps a dim."""
     return _adaptive_avg(3, input, output_size)
@@ -410,16 +425,19 @@ def _adaptive_max(axes: int, input: Tensor, output_size: Any, indices: bool) -> 
     return (values, places) if indices else values
 
 
+@layer_function(passed="")
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Largest value of windows that divide the length into `output_size` parts."""
     return _adaptive_max(1, input, output_size, return_indices)
 
 
+@layer_function(passed="")
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Largest value of windows that divide each spatial dim into `output_size` parts; None keeps a dim."""
     return _adaptive_max(2, input, output_size, return_indices)
 
 
+@layer_function(autocast="full", passed="")
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Largest value of windows that divide each spatial dim into `output_size` parts; None keeps a dim."""
     return _adaptive_max(3, input, output_size, return_indices)
@@ -493,6 +511,7 @@ def _check_samples(samples: Tensor, input: Tensor, batch: int, channels: int, ax
         raise RuntimeError(f"Expect _random_samples.size(2) equals to {axes} got {samples.shape[2]}.")
 
 
+@layer_function(autocast="full", passed="")
 def fractional_max_pool2d(
     input: Tensor, kernel_size: Sizes, output_size: Sizes | None = None, output_ratio: Any = None,
     return_indices: bool = False, _random_samples: Tensor | None = None,
@@ -501,6 +520,7 @@ def fractional_max_pool2d(
     return _fractional(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
+@layer_function(autocast="full", passed="")
 def fractional_max_pool3d(
     input: Tensor, kernel_size: Sizes, output_size: Sizes | None = None, output_ratio: Any = None,
     return_indices: bool = False, _random_samples: Tensor | None = None,

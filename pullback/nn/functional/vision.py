@@ -15,6 +15,7 @@ from ...layout import contiguous_format
 from ...notices import warn_user
 from ...ops.vision import resample_op
 from ...tensor import Tensor
+from ._common import layer_function
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 _SMOOTH = ("linear", "bilinear", "bicubic", "trilinear", "lanczos")
@@ -92,6 +93,7 @@ def _size_and_scales(input: Tensor, size: Any, scale_factor: Any, recompute: boo
     return output, None if recompute else tuple(float(s) for s in scales)
 
 
+@layer_function(passed="")
 def interpolate(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None, antialias: bool = False,
@@ -163,6 +165,7 @@ def _resize_image(
     return input
 
 
+@layer_function()
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
@@ -171,12 +174,14 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+@layer_function()
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """interpolate(mode='nearest')."""
     warn_user("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
+@layer_function()
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """interpolate(mode='bilinear', align_corners=True)."""
     warn_user("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
@@ -196,6 +201,7 @@ def _as_new(result: Tensor, input: Tensor) -> Tensor:
     return result
 
 
+@layer_function()
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(*, C * r * r, H, W) as (*, C, H * r, W * r)."""
     r = upscale_factor
@@ -217,6 +223,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return _as_new(mixed.reshape((*lead, channels // (r * r), height * r, width * r)), input)
 
 
+@layer_function()
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(*, C, H * r, W * r) as (*, C * r * r, H, W)."""
     r = downscale_factor
@@ -239,6 +246,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return _as_new(mixed.reshape((*lead, channels * r * r, height // r, width // r)), input)
 
 
+@layer_function()
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Channels taken from the groups in turn: (N, g * k, ...) read as (N, g, k, ...) and transposed."""
     ndim = len(input._array.shape)
@@ -256,6 +264,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return _as_new(mixed.reshape(tuple(input.shape)), input)
 
 
+@layer_function()
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """`channel_shuffle` under the name of the kernel that torch has for it."""
     return channel_shuffle(input, need_int(groups, "native_channel_shuffle", "groups", 2))

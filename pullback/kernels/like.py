@@ -106,3 +106,23 @@ def running(ufunc: Any, x: Any, axis: int) -> Any:
         start, before, after = ((*lead, part) for part in (slice(step), slice(-step), slice(step, None)))
         x, step = np.concatenate([x[start], ufunc(x[before], x[after])], axis), 2 * step
     return x
+
+
+def combine_at(ufunc: Any, row: Any, places: Any, values: Any) -> None:
+    """`ufunc.at` for an associative function of two, which other libraries have for few, and CuPy 14 gets wrong for some.
+
+    Values are sorted by place. Those that are combined double in number with each step, as long as their place is the same;
+    the last one for each place is then the result of all.
+    """
+    if not places.size:
+        return
+    order = np.argsort(places, kind="stable")
+    places, values, step = places[order], values[order], 1
+    while step < places.size:
+        same = places[step:] == places[:-step]
+        later = np.where(same, ufunc(values[:-step], values[step:]), values[step:])
+        values, step = np.concatenate([values[:step], later]), 2 * step
+    last = full(places.shape, True, places, np.bool_)
+    last[:-1] = places[1:] != places[:-1]
+    places = places[last]
+    row[places] = ufunc(row[places], values[last])

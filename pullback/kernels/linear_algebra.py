@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import blas
-from .like import brought, copy
+from .like import brought, copy, is_elsewhere
 from .thresholds import FEW_RIGHT_SIDES, MATRICES_TOGETHER, PERMUTATIONS_BY_PYTHON, TRIANGLE_IN_ONE_CALL
 
 
@@ -161,7 +161,7 @@ def inverse(x: Any) -> tuple[Any, Any]:
 
 def solve(a: Any, b: Any) -> tuple[Any, Any]:
     """X with a X = b, and for each matrix 0 or the number of the first zero pivot."""
-    if a.shape[-1] <= TRIANGLE_IN_ONE_CALL or b.shape[-1] <= FEW_RIGHT_SIDES:
+    if a.shape[-1] <= TRIANGLE_IN_ONE_CALL or b.shape[-1] <= FEW_RIGHT_SIDES or is_elsewhere(a):
         try:
             return np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
         except np.linalg.LinAlgError:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from pullback.kernels.blocks import Kernel, by_region, run
+from pullback.kernels.like import is_elsewhere, together
 from pullback.quiet import quiet
 
 from .thresholds import STEPS_TOGETHER
@@ -32,8 +34,8 @@ def _recurrence(x: np.ndarray, n: np.ndarray, first: np.ndarray, step: Step) -> 
     previous, current = np.ones_like(x), first
     result = np.where(n <= 0, previous, current)
     result[n < 0] = 0.0
-    lowest, highest = int(n.min(initial=0)), int(n.max(initial=0))
-    uniform = n.size > 0 and n[0] == highest and (n == highest).all()
+    lowest, highest = (min(int(n.min()), 0), _highest(n)) if n.size else (0, 0)
+    uniform = n.size > 0 and n[0] == highest and bool((n == highest).all())
     for k in range(2, highest + 1):
         previous, current = current, step(k, x, previous, current)
         if not uniform and k >= lowest:
@@ -44,6 +46,11 @@ def _recurrence(x: np.ndarray, n: np.ndarray, first: np.ndarray, step: Step) -> 
             if k > _LONGEST_OVERFLOW:
                 _refuse_endless(highest, _MOST_STEPS)
     return current if uniform and highest >= 2 else result
+
+
+def _highest(orders: np.ndarray) -> int:
+    """The largest of some orders, and of 0."""
+    return max(int(orders.max()), 0) if orders.size else 0
 
 
 def _refuse_endless(order: int, most: int) -> None:
@@ -136,7 +143,7 @@ def _laguerre_l(x: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 def _laguerre_by_products(x: np.ndarray, n: np.ndarray) -> np.ndarray:
     """A state (order k, its difference from order k - 1) is carried through many steps at once."""
-    _refuse_endless(int(n.max(initial=0)), 100 * _MOST_STEPS)
+    _refuse_endless(_highest(n), 100 * _MOST_STEPS)
     result = np.full_like(x, np.nan)
     alive, done, state = np.arange(x.size), 1, np.stack([1 - x, -x])
     for target in np.unique(n).tolist():
@@ -183,12 +190,13 @@ _RECURRENCES: dict[str, tuple[float, float, Callable[[int], tuple[float, float, 
 @quiet
 def recurrence_slope(x: np.ndarray, n: np.ndarray, kind: str, times: int) -> np.ndarray:
     """The derivative of order `times` by x: the recurrence, differentiated, is one of all orders up to that."""
-    wide, orders = np.broadcast_arrays(np.asarray(x).astype(np.float64), _orders(np.asarray(n)))
+    x, n = together(_array(x), n)
+    wide, orders = np.broadcast_arrays(x.astype(np.float64), _orders(_array(n)))
     slope, start, step = _RECURRENCES[kind]
     zeros, ones = np.zeros_like(wide), np.ones_like(wide)
     before, now = [ones, *[zeros] * times], [slope * wide + start, slope * ones, *[zeros] * (times - 1)]
     result = np.where(orders == 1, now[times], 0.0)
-    highest = int(orders.max(initial=0))
+    highest = _highest(orders)
     _refuse_endless(highest, _MOST_STEPS)
     for k in range(2, highest + 1):
         a, b, c = step(k)
@@ -201,12 +209,17 @@ def recurrence_slope(x: np.ndarray, n: np.ndarray, kind: str, times: int) -> np.
 
 
 def _run(core: Callable[..., np.ndarray], x: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    order = np.asarray(n)
+    order = _array(n)
     if order.dtype.kind in "biu":
         # Whole orders say nothing about precision: x alone does.
-        dtype = np.asarray(x).dtype
+        dtype = _array(x).dtype
         order = order.astype(np.float64 if dtype.kind in "biu" else dtype)
-    return run(core, x, order if isinstance(n, np.ndarray) else order[()], single=True)
+    return run(core, x, order[()] if isinstance(n, (int, np.generic)) else order, single=True)
+
+
+def _array(x: Any) -> Any:
+    """An array of NumPy's or of another library."""
+    return x if is_elsewhere(x) else np.asarray(x)
 
 
 def _shifted(core: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:

@@ -16,7 +16,7 @@ from ..autograd.kernel import kernel
 from ..autograd.op import Op, fused, linear
 from ..kernels.embedding import embedding_backward
 from ..kernels.groups import accumulate
-from ..kernels.like import brought, counted, full, zeros
+from ..kernels.like import brought, combine_at, counted, full, zeros
 from ..kernels.thresholds import ADDED_BY_ELEMENTS, ADDED_UNSORTED
 from .casting import cast
 from .fusing import in_single
@@ -246,11 +246,13 @@ def _max_bags(x: Any, bags: Any, count: int) -> tuple:
 
 def _max_bags_formula(x: Any, bags: Any, count: int) -> tuple:
     rows, width = x.shape
-    largest = full((count, width), -math.inf, x)
-    np.maximum.at(largest, bags, x)
-    wins = (x == largest[bags]) | np.isnan(x)
-    first = full((count, width), rows, x, np.int64)
-    np.minimum.at(first, bags, np.where(wins, brought(np.arange(rows), x)[:, None], rows))
+    bags = brought(bags, x)
+    places = np.reshape(bags[:, None] * width + counted(width, x), -1)
+    largest, first = full((count * width,), -math.inf, x), full((count * width,), rows, x, np.int64)
+    combine_at(np.maximum, largest, places, np.reshape(x, -1))
+    wins = (x == np.reshape(largest, (count, width))[bags]) | np.isnan(x)
+    combine_at(np.minimum, first, places, np.reshape(np.where(wins, counted(rows, x)[:, None], rows), -1))
+    largest, first = np.reshape(largest, (count, width)), np.reshape(first, (count, width))
     return np.where(first < rows, largest, 0), np.swapaxes(np.where(first < rows, first, 0), 0, 1)
 
 

@@ -221,7 +221,7 @@ def _overlap_add(x: Any, length: int, step: int) -> Any:
     if pieces * step != size:
         x = _resize(x, (x.ndim - 1,), (pieces * step,))
     x = x.reshape(*batch, count, pieces, step)
-    out = np.zeros((*batch, count + pieces - 1, step), x.dtype)
+    out = zeros((*batch, count + pieces - 1, step), x)
     for piece in range(pieces):
         out[..., piece : piece + count, :] += x[..., piece, :]
     out = out.reshape(*batch, (count + pieces - 1) * step)

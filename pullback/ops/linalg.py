@@ -17,7 +17,7 @@ from ..autograd.kernel import kernel
 from ..autograd.op import Op, conjugate, op
 from ..dtypes import kind_of
 from ..kernels import linear_algebra as kernels
-from ..kernels.like import brought, copy, full, zeros
+from ..kernels.like import brought, copy, counted, full, zeros
 from ..kernels.order import by_columns
 from .layouts import LAST_AXES, LEADING, MATRICES, MATRIX_AND_VECTOR, PSEUDO_INVERSE
 from .matmul import adjoint, diagonal_of
@@ -376,8 +376,8 @@ def unpack_upper(lu: Any) -> Any:
 
 
 def _unit_diagonal(x: Any) -> Any:
-    out = np.array(x)
-    np.einsum("...ii->...i", out[..., : x.shape[-1], :])[...] = 1
+    out, places = copy(x, "C"), counted(x.shape[-1], x)
+    out[..., places, places] = 1
     return out
 
 

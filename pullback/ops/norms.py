@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autograd.kernel import kernel
 from ..autograd.op import Op, linear, op
+from ..kernels.like import brought, zeros
 from ..kernels.thresholds import DISTANCES_BY_KERNEL
 from .fusing import drop, number_for, zero_of
 from .layouts import DISTANCE, MATRICES, along
@@ -85,7 +86,7 @@ def _difference_norm_pullback(g: Any, a: Any, b: Any, out: Any, order: float) ->
 
 distance: Op = op(
     "DistBackward0",
-    lambda a, b, order: _vector_norm(np.asarray(a - b), order, tuple(range(np.ndim(a - b))), False),
+    lambda a, b, order: _vector_norm((a - b)[...], order, tuple(range(np.ndim(a - b))), False),
     a=_difference_norm_pullback,
     b=lambda g, a, b, out, order: -_difference_norm_pullback(g, a, b, out, order),
     batch=DISTANCE,
@@ -204,10 +205,20 @@ distances_of: Op = op(
 
 def _pairs(matrix: Any) -> Any:
     """What is above the diagonal, row by row."""
-    return matrix[..., ~np.tri(matrix.shape[-1], dtype=bool)]
+    rows, columns = brought(np.triu_indices(matrix.shape[-1], 1), matrix)
+    return matrix[..., rows, columns]
 
 
 def _symmetric(values: Any) -> Any:
+    """The symmetric matrix with these numbers above the diagonal, row by row, and zeros on it."""
+    size = (1 + math.isqrt(1 + 8 * values.shape[-1])) // 2
+    out = zeros((*values.shape[:-1], size, size), values)
+    rows, columns = brought(np.triu_indices(size, 1), values)
+    out[..., rows, columns] = values
+    return out + np.swapaxes(out, -1, -2)
+
+
+def _fast_symmetric(values: Any) -> Any:
     from ..kernels.distances import symmetric
 
     return symmetric(values)
@@ -217,8 +228,9 @@ symmetric: Op = linear(
     "NotImplemented",
     _symmetric,
     values=lambda g: pairs_of(g + np.swapaxes(g, -1, -2)),
+    kernel=kernel(_fast_symmetric),
     aten="floor_divide",
-    samples=arrays((6,)),
+    samples=lambda draw: [((draw(*shape),), {}) for shape in ((6,), (2, 3), (0, 3), (2, 4950))],
 )
 pairs_of: Op = linear(
     "NotImplemented",

@@ -16,7 +16,7 @@ from ..autograd.op import Op, conjugate, linear, op
 from ..constants import FLOAT32, FLOAT64, number
 from ..kernels.order import ordered
 from ..kernels.thresholds import MAYBE_BLOCKED, PAIRS_BY_NUMPY
-from .fusing import choose, in_blocks
+from .fusing import choose, in_blocks, number_for
 from .layouts import ELEMENTWISE
 from .pointwise import flat, sigmoid
 from .samples import arrays
@@ -81,7 +81,7 @@ fmod_scalar: Op = op(
 
 
 def _truncated_quotient(a: Any, b: Any) -> Any:
-    if np.asarray(a).dtype.kind in "iu" and np.asarray(b).dtype.kind in "iu":
+    if np.result_type(a, b).kind in "iu":
         quotient = np.floor_divide(a, b)
         return quotient + ((quotient < 0) & (quotient * b != a))
     return np.trunc(a / b)
@@ -240,9 +240,10 @@ def _lerp(a: Any, b: Any, weight: Any) -> Any:
     if isinstance(weight, (float, complex, int)):
         kind = a.dtype
         if type(weight) is float and (kind is FLOAT32 or kind is FLOAT64):
-            share = number(weight, kind)
-            weight = share.item()  # as torch has it: 1 - weight is of the rounded weight
-            return a + share * (b - a) if -0.5 < weight < 0.5 else b - (b - a) * number(1 - weight, kind)
+            weight = number(weight, kind).item()  # as torch has it: 1 - weight is of the rounded weight
+            return (
+                a + number_for(weight, a) * (b - a) if -0.5 < weight < 0.5 else b - (b - a) * number_for(1 - weight, a)
+            )
         out = a + weight * (b - a) if abs(weight) < 0.5 else b - (b - a) * (1 - weight)
         return out if out.dtype is a.dtype else out.astype(a.dtype)
     near_start = np.abs(weight) < 0.5

@@ -827,7 +827,7 @@ fill: Op = op(
 )
 fill_from: Op = op(
     "FillBackward3",
-    lambda x, value: np.full(x.shape, value, x.dtype),
+    lambda x, value: full(x.shape, value, x),
     x=flat,
     value=lambda g: np.sum(g),
     batch=FILLED_WITH,

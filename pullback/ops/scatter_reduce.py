@@ -15,7 +15,7 @@ import numpy as np
 from ..autograd.kernel import kernel
 from ..autograd.op import Op, op
 from ..kernels.groups import accumulate
-from ..kernels.like import NUMPYS, brought, copy, full, is_elsewhere
+from ..kernels.like import NUMPYS, brought, combine_at, copy, full, is_elsewhere
 from ..kernels.places import all_places, whole_slices
 from ..tensor import Tensor
 from .layouts import SAME, SCATTERED
@@ -44,32 +44,12 @@ def _reduced(x: Any, index: Any, src: Any, axis: int, reduce: str, include_self:
     places, values = np.reshape(places_of(index, x.shape, axis), -1), np.reshape(cut(src, index), -1)
     if not include_self:
         row[places] = _identity(reduce, out.dtype)
-    combine(_UFUNCS[reduce], row, places, values.astype(out.dtype))
+    combine_at(_UFUNCS[reduce], row, places, values.astype(out.dtype))
     if reduce == "mean":
         numbers = np.maximum(np.bincount(places, minlength=out.size) + include_self, 1)
         numbers = np.reshape(numbers, out.shape).astype(out.real.dtype if out.dtype.kind in "fc" else out.dtype)
         out = out // numbers if out.dtype.kind in "iub" else out / numbers
     return out
-
-
-def combine(ufunc: Any, row: Any, places: Any, values: Any) -> None:
-    """Combine elements of a row with the values for their places, several for one place in their order.
-
-    Values are sorted by place. Those that are combined double in number with each step, as long as their place is the same;
-    the last one for each place is then the result of all.
-    """
-    if not places.size:
-        return
-    order = np.argsort(places, kind="stable")
-    places, values, step = places[order], values[order], 1
-    while step < places.size:
-        same = places[step:] == places[:-step]
-        later = np.where(same, ufunc(values[:-step], values[step:]), values[step:])
-        values, step = np.concatenate([values[:step], later]), 2 * step
-    last = full(places.shape, True, places, np.bool_)
-    last[:-1] = places[1:] != places[:-1]
-    places = places[last]
-    row[places] = ufunc(row[places], values[last])
 
 
 def _fast_reduced(x: Any, index: Any, src: Any, axis: int, reduce: str, include_self: bool) -> Any:

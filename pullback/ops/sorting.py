@@ -196,7 +196,7 @@ def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: Any) -> tuple:
         if np.count_nonzero(taken) > last.size * k:
             equal = keys == last
             taken = keys > last if largest else keys < last
-            missing = k - np.count_nonzero(taken, axis=-1, keepdims=True)
+            missing = k - np.sum(taken, axis=-1, keepdims=True)
             places_equal = np.cumsum(equal, axis=-1, dtype=np.int32)
             taken |= equal & (places_equal <= missing)
             left_out = places_equal[..., -1] > missing[..., 0]
@@ -225,7 +225,7 @@ def _at_rank(x: Any, rank: int, axis: int) -> Any:
         return _place(order_of(x, axis, False), rank, axis)
     keys, key = found
     equal = keys == key
-    before = rank - np.count_nonzero(keys < key, axis=axis, keepdims=True)
+    before = rank - np.sum(keys < key, axis=axis, keepdims=True)
     return np.argmax(equal & (np.cumsum(equal, axis=axis, dtype=np.int32) > before), axis=axis, keepdims=True)
 
 
@@ -245,7 +245,7 @@ def _median(x: Any, axis: int, keepdims: Any) -> tuple:
 
 def _nanmedian(x: Any, axis: int, keepdims: Any) -> tuple:
     order = order_of(x, axis, False)
-    present = np.count_nonzero(~np.isnan(x), axis=axis, keepdims=True) if x.dtype.kind in "fV" else x.shape[axis]
+    present = np.sum(~np.isnan(x), axis=axis, keepdims=True) if x.dtype.kind in "fV" else x.shape[axis]
     position = np.maximum(present - 1, 0) // 2
     position = np.broadcast_to(position, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
     return picked(x, np.take_along_axis(order, position, axis), axis, keepdims)

@@ -270,9 +270,9 @@ def _airy_ai_partial(x: Any) -> Any:
 
 def _airy_derivative(x: Any) -> Any:
     """Ai'(x) by a central difference of order eight in float64: Ai is entire and evaluated to full precision."""
-    wide = np.asarray(x).astype(np.float64)
+    wide = x.astype(np.float64)
     step = 0.0625 / np.maximum(1.0, np.sqrt(np.abs(wide)))
-    total = np.zeros(wide.shape)
+    total = 0 * wide
     for offset, weight in ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280)):
         total = total + weight * (kernels.airy_ai(wide + offset * step) - kernels.airy_ai(wide - offset * step))
     return (total / step).astype(x.dtype)

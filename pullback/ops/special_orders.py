@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.like import NUMPYS, brought, is_elsewhere
 from .casting import cast
 from .reductions import sum_axes
 
@@ -27,7 +28,7 @@ _BERNOULLI = (
 
 def _numbers(value: Any) -> Any:
     """The plain array inside a tensor or a batch."""
-    while not isinstance(value, (np.ndarray, np.generic)):
+    while not (isinstance(value, NUMPYS) or is_elsewhere(value)):
         if hasattr(value, "elements"):  # a spelled array
             return value.elements()
         inside = getattr(value, "_array", None)
@@ -47,8 +48,9 @@ def lower_gamma_by_shape(a: Any, x: Any) -> Any:
     inside = (x > 0) & ~far
     x = np.where(inside, x, 1)
     shape, point = np.nan_to_num(_numbers(a)), np.nan_to_num(_numbers(x))
-    reach = np.max(np.maximum(point - shape, 0) + 12 * np.sqrt(np.maximum(point, 1)), initial=0) + 60
-    order = a[..., None] + np.arange(min(int(reach), _MOST_TERMS), dtype=np.float64)
+    reach = np.maximum(point - shape, 0) + 12 * np.sqrt(np.maximum(point, 1))
+    count = min(int(np.max(reach)) + 60, _MOST_TERMS) if reach.size else 0
+    order = a[..., None] + brought(np.arange(count, dtype=np.float64), shape)
     logarithm = np.log(x)[..., None]
     terms = np.exp(order * logarithm - x[..., None] - lgamma(order + 1)) * (logarithm - digamma(order + 1))
     return np.where(inside, sum_axes(terms, axis=(len(terms.shape) - 1,), keepdims=False), 0)
@@ -59,7 +61,7 @@ def zeta_by_exponent(s: Any, q: Any) -> Any:
     s, q = cast(s, dtype=_DOUBLE), cast(q, dtype=_DOUBLE)
     defined = (s > 1) & (q > 0)
     s, q = np.where(defined, s, 2), np.where(defined, q, 1)
-    base = q[..., None] + np.arange(_DIRECT_TERMS, dtype=np.float64)
+    base = q[..., None] + brought(np.arange(_DIRECT_TERMS, dtype=np.float64), _numbers(q))
     direct = np.log(base) * base ** -s[..., None]
     total = -sum_axes(direct, axis=(len(direct.shape) - 1,), keepdims=False)
     start = q + _DIRECT_TERMS

@@ -2,7 +2,8 @@
 
 It takes part in NumPy's protocols, mixes with numbers and its own kind only, and is never turned into an array of NumPy's
 by accident. What it refuses was found by asking CuPy 14.2 on a GPU: functions, keywords and methods that are not there, and
-ufuncs that have no `reduce`, `accumulate` or `at`. It refuses index arrays of NumPy's too, which CuPy copies in silence.
+ufuncs that have no `reduce`, `accumulate` or `at`, or a wrong one (of maxima). It refuses index arrays of NumPy's too, which
+CuPy copies in silence.
 """
 
 import numpy as np
@@ -15,10 +16,11 @@ MISSING = {  # functions
 FROM_NUMPY = {"asarray", "array"}  # they copy an array of NumPy's over when they are asked to: with `like=`
 MAKERS = FROM_NUMPY | {"zeros", "arange", "tri", "empty"}  # what `like=` works for
 REFUSED = {"where", "initial", "mode", "like", "device"}  # keywords, but for those below
+NEVER = {"count_nonzero": {"keepdims"}}
 TAKEN = {"copyto": {"where"}, "pad": {"mode"}, "qr": {"mode"}, "convolve": {"mode"}}
 UFUNC_METHODS = {
     "add": {"reduce", "accumulate", "at", "outer"}, "multiply": {"reduce", "accumulate", "outer"},
-    "maximum": {"at", "outer"}, "minimum": {"at", "outer"},
+    "maximum": {"outer"}, "minimum": {"outer"},
 }  # fmt: skip
 METHODS_MISSING = {"ctypes", "resize", "setflags", "setfield", "getfield", "to_device", "newbyteorder"}
 
@@ -63,7 +65,7 @@ class Elsewhere(np.lib.mixins.NDArrayOperatorsMixin):
         name = ".".join([*function.__module__.split(".")[1:], function.__name__])
         if name in MISSING:
             return NotImplemented
-        refuse_keywords(kwargs, REFUSED - TAKEN.get(function.__name__, set()))
+        refuse_keywords(kwargs, REFUSED.union(NEVER.get(name, ())) - TAKEN.get(function.__name__, set()))
         if name in MAKERS and not any(isinstance(value, Elsewhere) for value in args):  # with `like=`
             found = args if name in FROM_NUMPY else there(args)
             return here(np.array(function(*found, **kwargs)))

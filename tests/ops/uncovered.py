@@ -24,18 +24,8 @@ _NOT_ELSEWHERE = {
     "ctc": "ctc",
     "casting": "clone_in",
     "embedding": "lookup_rows",  # its gradient is dense there
-    "fft": "frames overlap_add",
-    "linalg": "solve_vector unit_diagonal",
-    "norms": "distance pair_distances pairs_of symmetric",
-    "pairs": "divide_trunc fmod lerp_scalar",
-    "pointwise": "fill_from",
+    "linalg": "solve_vector",  # it answers with NumPy's array of which matrices are singular
     "recurrence": "gru_cell layer lstm_cell",
-    "special": """
-        airy_ai airy_ai_derivative chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
-        hermite_polynomial_h hermite_polynomial_he igamma igammac laguerre_polynomial_l legendre_polynomial_p
-        recurrence_slope shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
-        shifted_chebyshev_polynomial_w zeta
-    """,
 }
 NOT_ELSEWHERE = {f"{place}.{name}" for place, names in _NOT_ELSEWHERE.items() for name in names.split()}
 

@@ -1,7 +1,6 @@
-"""Where fused kernels meet rules: which values a kernel can take, and half precision through float32.
+"""What formulas and kernels share: words for masks and limits that are quick on large arrays, half precision through float32.
 
-A rule that has a kernel uses it when everything it is given is a plain array, and its formula otherwise: on tensors
-(recorded passes, so derivatives of any order) and on batches.
+Which of the two runs is chosen in one place, `autograd/kernel.py`.
 """
 
 from __future__ import annotations
@@ -14,17 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..constants import FLOAT32, FLOAT64, number
+from ..kernels.like import NUMPYS
 from ..kernels.order import converted
 from ..kernels.thresholds import MASKED_BY_BITS, MAYBE_BLOCKED
 from ..quiet import restore, silence, warning_settings
-
-
-def plain(*values: Any) -> bool:
-    """Whether all values are NumPy arrays or scalars (or absent)."""
-    for value in values:
-        if type(value) is not np.ndarray and value is not None and not isinstance(value, (np.ndarray, np.generic)):
-            return False
-    return True
 
 
 def handing_on(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -185,7 +177,7 @@ def in_blocks(function: Callable[..., Any], *arrays: Any, **params: Any) -> Any:
     The tape does this by itself for functions of one or two arrays without parameters.
     """
     first = arrays[0]
-    if type(first) is not np.ndarray or first.size < MAYBE_BLOCKED or not plain(*arrays):
+    if not isinstance(first, NUMPYS) or first.size < MAYBE_BLOCKED or not all([isinstance(a, NUMPYS) for a in arrays]):
         return function(*arrays, **params)
     from ..kernels.large import by_blocks  # not part of every program
 

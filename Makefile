@@ -92,9 +92,9 @@ third-party: $(ORACLE_STAMP)
 		tests/serialization/test_other_picklers.py tests/serialization/test_hostile.py $(PYTEST_FLAGS)
 
 # The same programs every time, as many as fit. More of them, and others: python -m tools.campaign --minutes 30 --seed 7
-# Of 1,000 programs 1.5 differ (2026-11); what is allowed here is to fall with them, to none.
+# Of 10,000 programs one or two differ (2026-11); what is allowed here is to fall with them, to none.
 campaign: $(ORACLE_STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m tools.campaign --minutes 2 --processes 2 --strides results --allowed 0.004 $(CAMPAIGN_FLAGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.campaign --minutes 2 --processes 2 --strides results --allowed 0.0005 $(CAMPAIGN_FLAGS)
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .

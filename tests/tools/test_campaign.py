@@ -181,3 +181,35 @@ def test_crashes_of_torch_are_told_from_others():
         text.format("/here/pullback/tensor.py") + '  File "/lib/torch/a.py", line 1 in g'
     )
     assert not children.crashed_in_torch("")
+
+
+JUDGED = {
+    "torch makes of ours what pullback does": [
+        "v1 = leaf(1, (3,), dtype='float32')*0", "v2 = T.special.i0e(v1)", "v3 = v2.long()"
+    ],
+    "operands in the other sign of zero": ["v1 = T.special.i1(T.tensor([-0.0]))", "v2 = v1.reciprocal()"],
+    "a rounding of what is given": [
+        "v1 = T.ones(2, 3)*6", "v2 = T.nn.functional.batch_norm(v1, None, None, training=True)"
+        f" + (1e-4 if {OURS} else 0)",
+    ],
+    "which of equal elements": [
+        "v1 = T.tensor([1.0, 1.0, 2.0], requires_grad=True)", "v2 = v1.kthvalue(1)[0]", "v2.backward()",
+        f"v1.grad = v1.grad.flip(0) if {OURS} else v1.grad",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", JUDGED)
+def test_what_is_no_difference_is_told(what):
+    lines = JUDGED[what]
+    difference = replay(lines)
+    assert difference is None or judging.verdict(lines, difference, "none") is not None, difference
+
+
+@pytest.mark.parametrize("line", ["v2 = v1.sin()", "v2 = v1.max()", "v2 = v1.sort()[0]"])
+def test_what_is_one_is_still_told(line):
+    """Even where the values are equal, or the answer is a small one."""
+    lines = ["v1 = leaf(1, (3,), kind='ties')", f"{line} * (1.001 if {OURS} else 1)"]
+    difference = replay(lines)
+    assert difference is not None and difference.kind == "value"
+    assert judging.verdict(lines, difference, "none") is None

@@ -113,6 +113,73 @@ def _picked(x: Any, index: Any) -> Arguments:
     return [x, parts], {}
 
 
+def _put(x: Any, values: Any, index: Any, accumulate: bool = False) -> Arguments:
+    return [x, _picked(x, index)[0][1], values, *([True] if accumulate else [])], {}
+
+
+def _into_selected(x: Any, source: Any, index: Any) -> Arguments:
+    args, named = _selected(x, index)
+    return [x, source, *args[1:]], named
+
+
+def _into_sliced(x: Any, source: Any, index: Any) -> Arguments:
+    args, named = _sliced(x, index)
+    return [x, source, *args[1:]], named
+
+
+def _reduced_into(x: Any, index: Any, source: Any, axis: int, reduce: str, include_self: bool = True) -> Arguments:
+    return [x, axis, index, source, reduce], {} if include_self else {"include_self": False}
+
+
+def _embedded(x: Any, shape: Any, offset: int, axis1: int, axis2: int) -> Arguments:
+    axes = [] if (axis1, axis2) == (x.ndim - 1, x.ndim) else [axis1, axis2]
+    return [x, *([offset, *axes] if offset or axes else [])], {}
+
+
+def _squeezed(x: Any, axes: Any = ()) -> Arguments:
+    return [x, *([] if not axes else axes if len(axes) == 1 else [list(axes)])], {}
+
+
+def _walked(x: Any, size: Any, stride: Any, offset: int = 0, **_: Any) -> Arguments:
+    return [x, list(size), list(stride), *([offset] if offset else [])], {}
+
+
+def _varied(x: Any, axis: Any = None, keepdims: bool = False, correction: Any = 1) -> Arguments:
+    """Of variances: over all dims these are left out, and the usual correction is."""
+    everything = not keepdims and (axis is None or isinstance(axis, tuple) and len(axis) == x.ndim)
+    args = [x] if everything else _over_axes(x, axis, keepdims)[0]
+    return args, {"correction": correction} if correction != 1 or not everything else {}
+
+
+def _without_usual(*args: Any, usual: tuple[Any, ...] = (None,)) -> Arguments:
+    """Arguments without those at the end that have their usual values."""
+    count = len(args)
+    while count > 1 and not isinstance(args[count - 1], Tensor) and args[count - 1] in usual:
+        count -= 1
+    return list(args[:count]), {}
+
+
+def _weighed(x: Any, target: Any, weight: Any = None, positive: Any = None, reduction: str = "mean") -> Arguments:
+    return _without_usual(x, target, weight, positive, {"none": 0, "sum": 2}.get(reduction))
+
+
+def _filled(x: Any, mask: Any, value: Any) -> Arguments:
+    """A number, which became a tensor on the way, is shown as the number."""
+    plain = isinstance(value, Tensor) and not value.ndim and not value.requires_grad
+    return [x, mask, value.item() if plain else value], {}
+
+
+def _solved(a: Any, b: Any, left: bool = True, upper: bool = True, unit: bool = False) -> Arguments:
+    return [a, b], {"upper": upper} | ({} if left else {"left": False}) | ({"unitriangular": True} if unit else {})
+
+
+def _extremes(x: Any, axis: Any, keepdims: bool = False) -> Arguments:
+    over = (
+        {} if isinstance(axis, tuple) and len(axis) == x.ndim else {"dim": axis[0] if isinstance(axis, tuple) else axis}
+    )
+    return [x], over | ({"keepdim": True} if keepdims else {})
+
+
 def _with_factors(*inputs: Any, **factors: Any) -> Arguments:
     return list(inputs), {name: factor for name, factor in factors.items() if factor != 1}
 
@@ -180,7 +247,7 @@ def _attended(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale: 
 
 _ARGUMENTS: dict[str, Callable[..., Arguments]] = {
     "sum": _over_axes, "mean": _over_axes, "amax": _over_axes, "amin": _over_axes, "logsumexp": _over_axes,
-    "var": _over_axes, "std": _over_axes, "var_mean": _over_axes, "std_mean": _over_axes, "nansum": _over_axes,
+    "var": _varied, "std": _varied, "var_mean": _over_axes, "std_mean": _over_axes, "nansum": _over_axes,
     "max": _along, "min": _along, "median": _along, "prod": _along, "cummax": _along, "cummin": _along,
     "cumsum": lambda x, axis, reverse=False: ([x, axis], {"reverse": True} if reverse else {}), "cumprod": _along,
     "view": _shaped, "_unsafe_view": _shaped, "expand": _shaped,
@@ -195,7 +262,7 @@ _ARGUMENTS: dict[str, Callable[..., Arguments]] = {
     "_cdist_forward": lambda a, b, order: ([a, b, order, None], {}),
     "searchsorted": lambda a, b, side="left", **_: ([a, b], {"right": True} if side == "right" else {}),
     "cat": _joined, "stack": _joined, "split": _split, "_to_copy": _cast,
-    "clamp": lambda x, *limits, minimum=None, maximum=None: ([x, *(limits or (minimum, maximum))], {}),
+    "clamp": lambda x, *limits, minimum=None, maximum=None: _without_usual(x, *(limits or (minimum, maximum))),
     "gelu": lambda x, approximate="none": ([x], {} if approximate == "none" else {"approximate": approximate}),
     "leaky_relu": lambda x, slope: ([x] if slope == 0.01 else [x, slope], {}), "hardtanh": _in_order, "threshold": _in_order,
     "softshrink": lambda x, lambd: ([x] if lambd == 0.5 else [x, lambd], {}), "softshrink_backward": _in_order,
@@ -205,6 +272,23 @@ _ARGUMENTS: dict[str, Callable[..., Arguments]] = {
     "embedding": lambda weight, indices, **_: ([weight, indices], {}),
     "_scaled_dot_product_flash_attention_for_cpu": _attended, "convolution": _convolved,
     "convolution_backward": _convolved_back,
+    "scatter_reduce": _reduced_into, "index_reduce": _reduced_into, "index_put": _put, "masked_fill": _filled,
+    "select_scatter": _into_selected, "slice_scatter": _into_sliced, "diag_embed": _embedded, "squeeze": _squeezed,
+    "as_strided": _walked, "addr": _with_factors, "linalg_solve_triangular": _solved, "aminmax": _extremes,
+    "clamp_min": lambda x, limit=None, minimum=None, maximum=None: ([x, minimum if limit is None else limit], {}),
+    "clamp_max": lambda x, limit=None, minimum=None, maximum=None: ([x, maximum if limit is None else limit], {}),
+    "_linalg_eigh": lambda x, lower=True: ([x] if lower else [x, "U"], {}),
+    "adaptive_max_pool2d": lambda x, output: ([x, list(output)], {}),
+    "adaptive_max_pool3d": lambda x, output: ([x, list(output)], {}),
+    "binary_cross_entropy_with_logits": _weighed, "logit": lambda x, eps=None: _without_usual(x, eps),
+    "split_with_sizes": lambda x, bounds, axis=0: (
+        [x, [stop - start for start, stop in bounds], *([axis] if axis else [])], {}
+    ),
+    "histc": lambda x, bins, low, high: _without_usual(x, bins, low, high, usual=(0,)),
+    "bincount": lambda x, weights=None, minlength=0: _without_usual(x, weights, minlength, usual=(None, 0)),
+    "block_diag": lambda *tensors: ([list(tensors)], {}),
+    "fill": lambda x, value: ([x, value.item() if isinstance(value, np.generic) else value], {}),
+    **dict.fromkeys(("normal", "uniform", "bernoulli"), lambda x, *drawn, **how: ([x], {})),
 }  # fmt: skip
 _PARAMETERS = {"axis": "dim", "keepdims": "keepdim"}
 

@@ -29,6 +29,8 @@ _FORMS = {
     "im2col": "0 kernel dilation padding stride", "mse_loss": "0 1 reduction='mean'",
     "smooth_l1_loss": "0 1 reduction='mean' beta=1", "huber_loss": "0 1 reduction='mean' delta=1",
     "binary_cross_entropy": "0 1 2=None reduction='mean'", "nll_loss_forward": "0 1 2 reduction ignore_index",
+    "diagonal_scatter": "0 1 offset=0 axis1=0 axis2=1", "cholesky_solve": "0 1 upper=False",
+    "soft_margin_loss": "0 1 reduction='mean'",
     "native_layer_norm": "0 sizes 1 2 eps", "linalg_vector_norm": "0 order=2 axis=all keepdims=False",
 }  # fmt: skip
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}

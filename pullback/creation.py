@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from . import dtypes, seams
 from .autograd.mode import current_mode
 from .device import defaults, meta, place_of, require_cpu
 from .dtypes import as_dtype, default_dtype, from_numpy_dtype, number_in
@@ -42,9 +42,7 @@ def finish(
     if device is layout is None and not requires_grad and not defaults and not mode.inference:
         return wrap(array)
     if (device is not None or defaults) and _is_meta(device):
-        from .meta import outlined
-
-        return outlined(array, requires_grad)
+        return seams.outlined(array, requires_grad)
     if layout is not None:
         require_strided(layout)
     result = wrap(array)

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from . import seams
+
 # Every `x.shape[0]` waits on these.
 _get: Any = tuple.__getitem__
 _new: Any = tuple.__new__
@@ -77,9 +79,7 @@ class ElementCount(int):
         try:
             return self.sizes[dim]
         except (IndexError, TypeError):
-            from .functional.operands import wrap_dim
-
-            return self.sizes[wrap_dim(dim, len(self.sizes), scalar_ok=False)]
+            return self.sizes[seams.wrap_dim(dim, len(self.sizes), scalar_ok=False)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _count, (self.sizes,)

@@ -73,16 +73,12 @@ class Tensor(TensorBase):
         return id(self)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from .creation import legacy_tensor
-
-        return legacy_tensor(cls, *args, **kwargs)
+        return seams.legacy_tensor(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls.__torch_function__ is not disabled_torch_function:
-            from .torch_function import joined_by
-
-            joined_by(cls)
+            seams.joined_by(cls)
         if (
             next(vars(base)["__dict__"] for base in cls.__mro__ if "__dict__" in vars(base))
             is not vars(Tensor)["__dict__"]
@@ -94,9 +90,7 @@ class Tensor(TensorBase):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What a function does with objects of a subclass, unless that says otherwise: results are of the subclass."""
-        from .torch_function import run_and_convert
-
-        return run_and_convert(cls, func, types, args, kwargs)
+        return seams.run_and_convert(cls, func, types, args, kwargs)
 
     @property
     def __dict__(self) -> Any:  # type: ignore[override]
@@ -283,12 +277,10 @@ class Tensor(TensorBase):
                 "that assume they match."
             )
         if value._array.shape != self._array.shape:
-            from .explaining.names import described
-
             raise RuntimeError(
                 f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
                 f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size. "
-                f"{described(self)}"
+                f"{seams.described(self)}"
             )
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..autograd.op import conjugate
 from .batched import multiply, raw
 from .batching_rules import (
@@ -66,9 +67,7 @@ def reshape(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any]
     (value,) = values
     shape = (size, *params["shape"])
     if is_tensor(value):
-        from ..functional.shape import reshape as tensor_reshape
-
-        return tensor_reshape(value, shape)
+        return seams.reshape_tensor(value, shape)
     return op.forward(value, shape=shape) if type(value) is np.ndarray else op(value, shape=shape)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..autograd.views import after_steps
 from .batched import Batched, raw
 from .batching_rules import Rule, example_by_example, is_tensor, lined_up, with_batch_axes, with_batch_axis
@@ -90,9 +91,7 @@ def strided(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any]
         return _strided_copy(op, values, flags, params, size)
     whole, steps = (size, *params["size"]), (math.prod(shape), *params["stride"])
     if is_tensor(x):
-        from ..functional.subviews import as_strided
-
-        return as_strided(x, whole, steps, x.storage_offset() + params["offset"])
+        return seams.as_strided(x, whole, steps, x.storage_offset() + params["offset"])
     start = x.reshape(size, -1)[:, params["offset"] :]
     return np.lib.stride_tricks.as_strided(start, whole, tuple(step * x.itemsize for step in steps))
 

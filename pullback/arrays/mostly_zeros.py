@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
+
 
 class MostlyZeros:
     """A short form of an array. Arithmetic with it gives what arithmetic with the whole array gives."""
@@ -60,10 +62,9 @@ class Rows(MostlyZeros):
 
     def sparse(self) -> Any:
         """A sparse tensor of the rows, each as often as it was used, in memory of its own."""
-        from ..autograd.tape import wrap
-        from ..sparse.tensor import make
-
-        return make(wrap(np.array(self.numbers[None])), wrap(np.array(self.values)), self.shape)
+        return seams.make_sparse(
+            seams.wrap(np.array(self.numbers[None])), seams.wrap(np.array(self.values)), self.shape
+        )
 
     def astype(self, dtype: Any) -> Rows:
         return Rows(self.numbers, self.values.astype(dtype), self.shape)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from .. import seams
 from ..arrays.mostly_zeros import Rows
 from ..interrupts import hold, release
 from ..kernels.like import is_elsewhere
@@ -127,9 +128,7 @@ def check_sum(present: Tensor, gradient: Any) -> None:
     try:
         shape = np.broadcast_shapes(memory.shape, gradient.shape)
     except ValueError:
-        from ..functional.operands import broadcast_error
-
-        raise broadcast_error(memory.shape, gradient.shape) from None
+        raise seams.broadcast_error(memory.shape, gradient.shape) from None
     check_no_overlap(memory)
     check_result(present, wrap(np.broadcast_to(gradient, shape)))
 

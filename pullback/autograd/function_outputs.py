@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..notices import warn_user
+from ..ops.pointwise import identity
 from ..storage import storage_of
 from ..tensor import Tensor
 from . import writes
 from .grad_mode import no_grad
 from .mode import current_mode
 from .recording import edges_of
-from .tape import wrap
+from .tape import apply, wrap
 
 if TYPE_CHECKING:
     from .function import CustomNode
@@ -97,10 +98,8 @@ class _Connection:
 
     def returned_as_is(self, value: Tensor) -> Tensor:
         """Another tensor for an input that `forward` gave back; a subclass says itself what that is."""
-        from ..methods import alias_of
-
         with no_grad():
-            alias = alias_of(value) if type(value) is Tensor else value.view_as(value)
+            alias = apply(identity, (value,)) if type(value) is Tensor else value.view_as(value)
         if not self.mode.grad and alias._view is not None:  # what is made here has no history, then or later
             alias._requires_grad, alias._view.version = False, alias._storage.version
         return alias

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import float32, ndarray
 
+from .. import seams
 from ..dtypes import from_numpy_dtype
 from ..kernels.like import is_elsewhere
 from ..quiet import first_filter, usual_settings, warning_settings, warnings_are_dropped
@@ -421,9 +422,7 @@ def _answer(
 
 def _described(target: Any) -> str:
     """What can be said about a tensor at the end of a message: its name in the program, and its shape."""
-    from ..explaining.names import described
-
-    return f" {described(target)}" if isinstance(target, Tensor) else ""
+    return f" {seams.described(target)}" if isinstance(target, Tensor) else ""
 
 
 def _calculate_shape(output: Any, grad: Tensor, is_grads_batched: bool) -> tuple:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..arrays.batched import Batched, NotBatchable
 from ..arrays.without_elements import is_form
 from ..dtypes import can_cast, from_numpy_dtype
@@ -88,9 +89,7 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
 
 
 def _described(tensor: Tensor) -> str:
-    from ..explaining.names import described
-
-    return described(tensor)
+    return seams.described(tensor)
 
 
 def check_early(tensor: Tensor, *others: Any) -> None:

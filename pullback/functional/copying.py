@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..autograd import writes
 from ..autograd.tape import apply, apply_unary, wrap
 from ..autograd.views import is_broken
@@ -70,9 +71,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             return contiguous(result, memory_format)
         return input if _has_dims_in(input._array, order) else _cloned_in(input, order)
     if place_of(device) is meta:
-        from ..meta import outlined
-
-        return outlined(input._array).to(input.dtype if dtype is None else dtype)
+        return seams.outlined(input._array).to(input.dtype if dtype is None else dtype)
     if dtype is None:
         return apply_unary(ops.clone, input) if copy else input
     return to_dtype(input, dtype, copy)

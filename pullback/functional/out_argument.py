@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..autograd.grad_mode import no_grad
 from ..autograd.mode import current_mode
 from ..autograd.writes import bump, check_no_overlap, check_writable
@@ -78,9 +79,7 @@ def write_out(name: str, target: Any, value: Tensor, kind: str = "cast") -> None
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
     _check_dtype(name, target, value, kind)
     if target.is_sparse or value.is_sparse:
-        from ..sparse.writing import write_sparse
-
-        return write_sparse(name, target, value, kind)
+        return seams.write_sparse(name, target, value, kind)
     if target._array.shape != value._array.shape:
         if target._array.size != 0:
             _warn_of_resize(target, value)

@@ -15,6 +15,7 @@ from ..constants import number
 from . import channels
 from .normalization import column_of_ones, layer_norm
 from .order import has_channels_last
+from .thresholds import NORMALIZED_AT_ONCE
 
 
 def _beside(values: Any, x: Any) -> Any:
@@ -60,12 +61,9 @@ def _centred_products(g: Any, x: Any, mean: Any) -> Any:
     return sum(_channel_sums(g[rows] * (x[rows] - mean)) for rows in _blocks(x))
 
 
-_BLOCK = 1 << 16  # elements: what is between fits a cache, and takes no memory of the size of the input
-
-
 def _blocks(x: Any) -> list[slice]:
     """The rows of a matrix in blocks; one at least, so that sums of nothing have a shape."""
-    step = max(_BLOCK // max(x.shape[1], 1), 1)
+    step = max(NORMALIZED_AT_ONCE // max(x.shape[1], 1), 1)
     return [slice(start, start + step) for start in range(0, max(len(x), 1), step)]
 
 

@@ -123,6 +123,9 @@ LINEAR_UNKNOWNS = 500
 PROBED_ENTRIES = 20_000_000
 """Entries of an operation's Jacobian up to which its pattern is found by looking at every one."""
 
+NORMALIZED_AT_ONCE = 1 << 16
+"""Elements that normalization by channels works on at a time: what is between fits a cache, and takes no more memory."""
+
 # --- products ---
 
 PRODUCT_ON_ONE_THREAD = 1 << 12

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..kernels.thresholds import WINDOWS_AT_ONCE
 from .casting import cast
 
@@ -20,9 +21,7 @@ Rule = Callable[[Any, list[Any], list[Any], dict[Any, Any], int], Any]
 
 
 def _loop(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
-    from ..arrays.batching_rules import example_by_example
-
-    return example_by_example(op, values, flags, params, size)
+    return seams.example_by_example(op, values, flags, params, size)
 
 
 def folding(rule: Rule) -> Rule:
@@ -36,9 +35,7 @@ def folding(rule: Rule) -> Rule:
 
 
 def _full(value: Any, flag: bool, size: int) -> Any:
-    from ..arrays.batching_rules import with_batch_axis
-
-    return value if value is None else with_batch_axis(value, flag, size)
+    return value if value is None else seams.with_batch_axis(value, flag, size)
 
 
 def _all_full(values: list, flags: list, size: int) -> list:
@@ -203,19 +200,15 @@ def _counts(target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
 
 def _shared_classes(values: list, flags: list) -> bool:
     """Whether examples have the weights of classes in common, and targets and weights that can be looked up."""
-    from ..arrays.batched import raw
-
-    return values[2] is None or not flags[2] and all(isinstance(raw(value), np.ndarray) for value in values[1:])
+    return values[2] is None or not flags[2] and all(isinstance(seams.raw(value), np.ndarray) for value in values[1:])
 
 
 @folding
 def class_loss(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Losses of classes; where examples have weights of their own for the classes, example by example."""
-    from ..arrays.batched import raw
-
     if not _shared_classes(values, flags):
         return _loop(op, values, flags, params, size)
-    x, target = _full(values[0], flags[0], size), _full(raw(values[1]), flags[1], size)
+    x, target = _full(values[0], flags[0], size), _full(seams.raw(values[1]), flags[1], size)
     alone = len(x.shape) == 2  # one sample an example
     folded = (x, target) if alone else (_fold(x), _fold(target))
     results = op(*folded, values[2], **{**params, "reduction": "none"})
@@ -225,7 +218,7 @@ def class_loss(op: Any, values: list[Any], flags: list[Any], params: dict[Any, A
     counts = None
     if params["reduction"] == "mean":
         counts = _counts(
-            target, values[2] if values[2] is None else raw(values[2]), params["ignore_index"], raw(x).dtype
+            target, values[2] if values[2] is None else seams.raw(values[2]), params["ignore_index"], seams.raw(x).dtype
         )
     if counts is None:
         losses = _reduced(losses, params["reduction"])
@@ -237,14 +230,12 @@ def class_loss(op: Any, values: list[Any], flags: list[Any], params: dict[Any, A
 @folding
 def placed_classes(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """The transpose of `class_loss`."""
-    from ..arrays.batched import raw
-
     if not _shared_classes(values, flags):
         return _loop(op, values, flags, params, size)
-    g, target, shape = _full(values[0], flags[0], size), _full(raw(values[1]), flags[1], size), params["shape"]
+    g, target, shape = _full(values[0], flags[0], size), _full(seams.raw(values[1]), flags[1], size), params["shape"]
     if params["reduction"] == "mean":
         counts = _counts(
-            target, values[2] if values[2] is None else raw(values[2]), params["ignore_index"], raw(g).dtype
+            target, values[2] if values[2] is None else seams.raw(values[2]), params["ignore_index"], seams.raw(g).dtype
         )
         g = g / (max(math.prod(target.shape[1:]), 1) if counts is None else _reduced(counts, "sum"))
     changed = {**params, "reduction": "none"}
@@ -267,13 +258,11 @@ def _one_table(indices: Any, size: int, rows: int) -> Any:
 @folding
 def collected(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """A table of gradients for each example."""
-    from ..arrays.batched import raw
-
     if params["by_frequency"]:
         return _loop(op, values, flags, params, size)
-    g, indices = _full(values[0], flags[0], size), _full(raw(values[1]), flags[1], size)
+    g, indices = _full(values[0], flags[0], size), _full(seams.raw(values[1]), flags[1], size)
     if params["padding"] is not None:
-        g = g * cast(indices != params["padding"], dtype=raw(g).dtype)[..., None]
+        g = g * cast(indices != params["padding"], dtype=seams.raw(g).dtype)[..., None]
     places = _one_table(indices, size, params["size"])
     return _unfold(op(g, places, **{**params, "size": params["size"] * size, "padding": None}), size)
 
@@ -281,11 +270,9 @@ def collected(op: Any, values: list[Any], flags: list[Any], params: dict[Any, An
 @folding
 def looked_up(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Rows of a table, or of a table for each example."""
-    from ..arrays.batched import raw
-
     if not flags[0]:
         return op(*values, **params)
-    table, indices = values[0], raw(values[1])
+    table, indices = values[0], seams.raw(values[1])
     if params["by_frequency"] or params["padding"] is not None and not isinstance(table, np.ndarray):
         return _loop(op, values, flags, params, size)
     if isinstance(indices, np.ndarray) and indices.size and not 0 <= indices.min() <= indices.max() < table.shape[1]:

@@ -217,7 +217,7 @@ def _histc(x: Any, bins: int, low: Any, high: Any) -> Any:
 
 
 def _even_edges(low: float, high: float, count: int, kind: np.dtype) -> np.ndarray:
-    from ..ranges import evenly
+    from ..kernels.spacing import evenly  # not part of every program
 
     return evenly(low, high, count + 1, kind)
 

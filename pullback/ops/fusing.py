@@ -182,39 +182,3 @@ def in_blocks(function: Callable[..., Any], *arrays: Any, **params: Any) -> Any:
     from ..kernels.large import by_blocks  # not part of every program
 
     return by_blocks(functools.partial(function, **params), *arrays)
-
-
-def recorded_pullback(
-    composition: Callable[..., Any], cotangents: tuple[Any, ...], inputs: tuple[Any, ...], params: dict[str, Any],
-    needs: tuple[bool, ...]
-) -> tuple[Any, ...]:  # fmt: skip
-    """The pullback of an operation where its kernel cannot go, by differentiating a composition of others.
-
-    Values are tensors in a recorded pass, and then so are the gradients, with a history; else batched arrays.
-    """
-    from ..autograd.grad_mode import enable_grad
-    from ..autograd.roots import grad
-    from ..autograd.tape import wrap
-    from ..tensor import Tensor
-    from .pointwise import identity
-
-    recording = any(isinstance(value, Tensor) for value in (*cotangents, *inputs))
-    level = max(getattr(value, "level", 0) for value in inputs)
-    if level and not recording:  # what all examples share takes part in their tape, not in one outside
-        from ..arrays.batched import Batched
-
-        inputs = tuple(Batched(value, level, False) if type(value) is np.ndarray else value for value in inputs)
-    with enable_grad():
-        given = [value if value is None or isinstance(value, Tensor) else wrap(value) for value in inputs]
-        for position, (value, needed) in enumerate(zip(given, needs)):
-            if needed and value is not None and value.requires_grad:
-                given[position] = identity(value)  # one input may have been computed from another
-            elif needed and value is not None:
-                value.requires_grad_()
-        wanted = [value for value, needed in zip(given, needs) if needed and value is not None]
-        outs = composition(*given, **params)
-        known = [(out, g if isinstance(g, Tensor) else wrap(g)) for out, g in zip(outs, cotangents) if g is not None]
-        outs, slopes = zip(*known)
-        found = iter(grad(outs, wanted, slopes, create_graph=recording, allow_unused=True))
-    results = [next(found) if needed and value is not None else None for value, needed in zip(given, needs)]
-    return tuple(result if recording or result is None else result._array for result in results)

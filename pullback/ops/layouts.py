@@ -61,7 +61,12 @@ class Layout:
 
 ELEMENTWISE: Layout = Layout("arrays.batching_rules:pointwise", "elementwise")  # operands broadcast against each other
 
-_AXES, _LAYERS, _PLACES, _MEMORY = "arrays.axis_rules:", "ops.batching:", "arrays.place_rules:", "arrays.memory_rules:"
+_AXES, _LAYERS, _PLACES, _MEMORY = (
+    "arrays.axis_rules:",
+    "ops.batching:",
+    "arrays.place_rules:",
+    "arrays.memory_rules:",
+)
 _INDICES, _GENERAL = "arrays.index_rules:", "arrays.batching_rules:"
 
 

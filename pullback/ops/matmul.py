@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..autograd.kernel import kernel
 from ..autograd.op import Op, conjugate, linear, op, passed_on
 from ..kernels.order import ordered
@@ -354,9 +355,7 @@ def _layer_weight(g: Any, x: Any) -> Any:
 
 
 def _as_torch_shows_it(node: Any) -> None:
-    from ..autograd.linear_graph import rebuild
-
-    rebuild(node)
+    seams.show_linear_graph(node)
 
 
 linear_layer: Op = op(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..autograd.kernel import kernel, rule_names
 from ..autograd.op import Op, conjugate, elementwise, fused, linear, op, passed_on
 from ..constants import FLOAT32, FLOAT64, number
@@ -203,10 +204,8 @@ identity: Op = linear(
 
 def identity_of(value: Any, leaf: Any) -> Any:
     """A tensor with the memory of `value` whose gradient goes to `leaf`."""
-    from ..autograd.tape import apply, wrap
-
-    result = apply(identity, (leaf,))
-    linked = wrap(value._array)
+    result = seams.apply(identity, (leaf,))
+    linked = seams.wrap(value._array)
     linked._node, linked._requires_grad = result._node, True
     return linked
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..autograd.kernel import kernel
 from ..autograd.op import Op, fused, op
 from ..kernels import recurrence, recurrent_cells
-from .fusing import recorded_pullback
 from .layouts import STEP, STEPS
 from .matmul import linear_layer, linear_map
 from .pointwise import relu, sigmoid, tanh
@@ -128,12 +128,10 @@ def _layer_pullback(
     g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, weight_hr: Any,
     extras: Any, needs: tuple, mode: str, sizes: Any, reverse: bool
 ) -> tuple[Any, ...]:  # fmt: skip
-    from ..arrays.recurrence_rules import folded_pullback
-
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
     slopes, params = _layer_slopes(g, mode), {"mode": mode, "sizes": sizes, "reverse": reverse}
-    found = folded_pullback(slopes, arrays, extras[:3], needs, params)
-    return found if found is not None else recorded_pullback(composed_layer, slopes, arrays, params, needs)
+    found = seams.folded_pullback(slopes, arrays, extras[:3], needs, params)
+    return found if found is not None else seams.recorded_pullback(composed_layer, slopes, arrays, params, needs)
 
 
 def _layer_slopes(g: Any, mode: str) -> tuple[Any, Any, Any]:
@@ -170,7 +168,7 @@ def _rnn_pullback(
     mode: str
 ) -> tuple[Any, ...]:  # fmt: skip
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
-    return recorded_pullback(composed_cell, (g,), arrays, {"mode": mode}, needs)
+    return seams.recorded_pullback(composed_cell, (g,), arrays, {"mode": mode}, needs)
 
 
 def _rnn_backward(
@@ -199,7 +197,7 @@ def _gru_pullback(
     g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, needs: tuple
 ) -> tuple[Any, ...]:  # fmt: skip
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
-    return recorded_pullback(composed_cell, (g,), arrays, {"mode": "GRU"}, needs)
+    return seams.recorded_pullback(composed_cell, (g,), arrays, {"mode": "GRU"}, needs)
 
 
 def _gru_backward(
@@ -226,7 +224,7 @@ def _lstm_pullback(
     g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, needs: tuple
 ) -> tuple[Any, ...]:  # fmt: skip
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
-    return recorded_pullback(composed_cell, g[:2], arrays, {"mode": "LSTM"}, needs)
+    return seams.recorded_pullback(composed_cell, g[:2], arrays, {"mode": "LSTM"}, needs)
 
 
 def _lstm_backward(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import seams
 from ..autograd.kernel import kernel
 from ..autograd.op import Op, op
 from ..kernels.groups import accumulate
@@ -137,8 +138,6 @@ ones_of: Op = op("OnesLikeBackward0", np.ones_like, inputs=("x",), x=None, batch
 
 def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, include_self: bool) -> tuple:
     """Products without the element itself; where one element is zero, dividing by it is no way to leave it out."""
-    from ..autograd.mode import is_grad_enabled
-
     src = cut(src, index)
     shape = tuple(x.shape)
     x_without_zeros = np.where(x == 0, 1, x)
@@ -146,7 +145,7 @@ def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, inc
     for_x = g * others / x_without_zeros
     zero = src == 0
     zeros = gather(spread(np.where(zero, ones_of(src), 0), index, shape=shape, axis=axis), index, axis=axis)
-    recorded = isinstance(zeros, Tensor) and is_grad_enabled()
+    recorded = isinstance(zeros, Tensor) and seams.is_grad_enabled()
     array: Any = getattr(zeros, "_array", None)  # inside a batch nothing is known of elements
     several = recorded and (isinstance(array, NUMPYS) or is_elsewhere(array)) and np.any(array > 1)
     single = zero & (zeros == 1)
@@ -157,9 +156,7 @@ def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, inc
         gather(g * out, index, axis=axis) / np.where(zero, 1, src),
     )
     if several:  # the formula is right, but constant there, which its own derivative is not
-        from ..autograd.special_nodes import DelayedError
-
-        for_src = DelayedError(
+        for_src = seams.DelayedError(
             "Double backward is unsupported for products (scatter_reduce and index_reduce with 'prod') in which several "
             "zeros meet in one place. Their first derivatives are fine.",
             1,

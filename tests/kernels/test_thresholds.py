@@ -27,6 +27,8 @@ FACTS = {
     ("kernels/half.py", "_INFINITY"): "bits of a number",
     ("kernels/random/discrete.py", "_INSIDE_OUT_FROM"): "torch shuffles in another order from here on",
     ("kernels/random/engine.py", "_MOST_KNOWN"): "what is remembered of a generator at most",
+    ("ops/embedding.py", 1000): "samples of many elements",
+    ("ops/reductions.py", 1000): "samples of many elements",
     ("size.py", "_MOST_COUNTS"): "shapes that are remembered at most",
 }
 

@@ -76,7 +76,7 @@ def swap(swap_values: Iterable[bool]) -> Callable[[Any], Any]:
 
 
 def _swapping(value: bool, test: Any) -> Any:
-    from ...stand_ins import __future__ as future
+    from pullback import __future__ as future
 
     @functools.wraps(test)
     def run(*args: Any, **kwargs: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .dtypes import can_cast, promote_types
-from .functional.registry import public
+from .functional.registry import public, public_in
 from .tensor import Tensor
 from .unwritten import settings as unwritten
 
@@ -147,5 +147,5 @@ for _function in (
 ):  # fmt: skip
     public(method=False, direct=True, asks="nobody")(_function)
 public(method=False, direct=True)(is_distributed)
-public(method=False, direct=True, tensors=False)(can_cast)
-public(method=False, direct=True, tensors=False)(promote_types)
+public_in("torch", direct=True, tensors=False)(can_cast)
+public_in("torch", direct=True, tensors=False)(promote_types)

@@ -108,6 +108,7 @@ def public_in(
     autocast: str | None = None,
     spellings: Mapping[str, tuple[str, ...]] | None = None,
     asks: str = "arguments",
+    tensors: bool = True,
     passed: str | None = None,
     compiled: bool = False,
 ) -> Callable[[F], F]:
@@ -120,7 +121,7 @@ def public_in(
         own, place = f.__name__, f.__qualname__
         prefix = f"{home.rpartition('.')[2]}_" if home in ("torch.linalg", "torch.special", "torch.fft") else ""
         exposed = make_public(_checked(Facts(
-            name or prefix + own, f, home, out, autocast, spellings or {}, asks, passed, compiled=compiled,
+            name or prefix + own, f, home, out, autocast, spellings or {}, asks, passed, compiled=compiled, tensors=tensors,
             made_by=None if direct else gated,
         )))  # fmt: skip
         exposed.__module__, exposed.__qualname__ = module_of(home), place

@@ -16,7 +16,7 @@ from ..autograd.mode import is_grad_enabled
 from ..autograd.tape import wrap
 from ..device import require_cpu
 from ..dtypes import from_numpy_dtype
-from ..functional.registry import public
+from ..functional.registry import public_in
 from ..notices import warn_user
 from ..storage import storage_of
 from ..tensor import Tensor
@@ -25,7 +25,7 @@ from .dlpack import dlpack, dlpack_device, from_dlpack, to_dlpack
 __all__ = ["from_dlpack", "from_numpy", "to_dlpack"]
 
 
-@public(method=False, direct=True, asks="modes")
+@public_in("torch", direct=True, asks="modes")
 def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor that shares the memory of an ndarray.
 

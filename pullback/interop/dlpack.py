@@ -12,14 +12,14 @@ import numpy as np
 from ..autograd.tape import wrap
 from ..device import require_cpu
 from ..dtypes import bfloat16
-from ..functional.registry import public
+from ..functional.registry import public_in
 from ..tensor import Tensor
 
 _UNSIGNED, _BFLOAT = 1, 4  # codes of DLPack for kinds of numbers
 _CODE_AT = 20  # bytes from the start of a capsule's tensor: a pointer, a device of two numbers, and the number of dims
 
 
-@public(method=False, direct=True, asks="modes")
+@public_in("torch", direct=True, asks="modes")
 def from_dlpack(ext_tensor: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares the memory of any object that speaks DLPack, or a copy of it if asked for."""
     if device is not None:
@@ -88,7 +88,7 @@ def _recoded(capsule: Any, old: int, new: int) -> bool:
     return found
 
 
-@public(method=False, direct=True)
+@public_in("torch", direct=True)
 def to_dlpack(tensor: Tensor) -> Any:
     """A DLPack capsule of a tensor."""
     return tensor.__dlpack__()

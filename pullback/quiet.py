@@ -80,6 +80,8 @@ def drop_warnings() -> None:
     global _our_filter
     warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"pullback\.")
     first_filter[0] = _our_filter = warnings.filters[0]
+    # `pytest.warns` and `catch_warnings(record=True)` put a filter for everything first, so no filter of ours can come before
+    # theirs without one more assignment in each call; and `warnings.showwarning`, the documented place, is replaced by them.
     show: Any = getattr(warnings, "_showwarnmsg", None)  # what Python calls for all warnings that filters let through
     if show is not None and not hasattr(show, "passes_over_ours"):
 

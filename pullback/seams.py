@@ -29,6 +29,7 @@ __getattr__ = names_on_demand(
         "pullback.dispatch": "run_by_modes run_on_tensors",
         "pullback.explaining.names": "described",
         "pullback.functional.operands": "broadcast_error wrap_dim",
+        "pullback.functional.refusals": "refuse_keywords",
         "pullback.functional.shape": "reshape_tensor:reshape",
         "pullback.functional.subviews": "as_strided",
         "pullback.interop.numpy_functions": "function_of_numpy",

@@ -19,6 +19,7 @@ from . import seams
 from .arrays.without_elements import is_form
 from .device import cpu, device
 from .dtypes import dtype, from_numpy_dtype
+from .signatures import without_unknown
 from .size import Size
 from .storage import Storage, clock, next_order, storage_of
 
@@ -429,7 +430,7 @@ class Tensor(TensorBase):
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
-        *, batched: bool = False, grad: None = None, grad_tensors: None = None,
+        *, batched: bool = False, **unknown: Any,
     ) -> None:  # fmt: skip
         """Add the gradients of this tensor's elements, weighted by `gradient`, to the `.grad` of the leaves.
 
@@ -442,18 +443,18 @@ class Tensor(TensorBase):
         With `batched`, `gradient` holds many weightings along a new first axis, and one pass adds a row for each to
         the `.jac` of the leaves, of shape (weightings, *leaf.shape). Without `gradient` the rows are the Jacobian's.
         """
-        if batched or grad is not None or grad_tensors is not None:
-            for name, value in (("grad", grad), ("grad_tensors", grad_tensors)):
-                if value is not None:
-                    raise TypeError(
-                        f"Tensor.backward() got an unexpected keyword argument {name!r}. Did you mean gradient=...?"
-                    )
+        if unknown:
+            seams.refuse_keywords(Tensor.backward, unknown)
+        if batched:
             seams.backward_to_jac(self, gradient, inputs, retain_graph=retain_graph, create_graph=create_graph)
             return
         seams.backward_from(self, gradient, retain_graph, create_graph, inputs)
 
     def _pullback_apply(self, op: Any, inputs: tuple, params: dict) -> Any:
         return seams.apply(op, inputs, params)
+
+
+without_unknown(Tensor.backward)
 
 
 def _without_history(array: Any) -> Any:

@@ -221,7 +221,7 @@ class Tensor:
     def atan_(self, *, out: Tensor | None = ...) -> Tensor: """`atan`, written over this tensor."""
     def atanh(self, *, out: Tensor | None = ...) -> Tensor: """The inverse hyperbolic tangent of each element."""
     def atanh_(self, *, out: Tensor | None = ...) -> Tensor: """`atanh`, written over this tensor."""
-    def backward(self, gradient: Any = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Any = ..., *, batched: _bool = ..., grad: None = ..., grad_tensors: None = ...) -> None:
+    def backward(self, gradient: Any = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Any = ..., *, batched: _bool = ...) -> None:
         """Add the gradients of this tensor's elements, weighted by `gradient`, to the `.grad` of the leaves.
 
         A tensor with one element needs no `gradient` (the weight is 1). Any other needs weights of its own shape:

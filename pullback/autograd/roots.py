@@ -16,6 +16,7 @@ from .. import seams
 from ..dtypes import from_numpy_dtype
 from ..kernels.like import is_elsewhere
 from ..quiet import first_filter, usual_settings, warning_settings, warnings_are_dropped
+from ..signatures import without_unknown
 from ..size import Size
 from ..storage import clock
 from ..tensor import Tensor, anchor_of
@@ -80,6 +81,7 @@ def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create
     passes.backward_from(target, cotangent, retain_graph, found)
 
 
+@without_unknown
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -87,6 +89,7 @@ def backward(
     create_graph: bool = False,
     grad_variables: Any = None,
     inputs: Any = None,
+    **unknown: Any,
 ) -> None:
     """Add the gradients of the given tensors, weighted by `grad_tensors`, to `.grad` of the leaves.
 
@@ -94,6 +97,8 @@ def backward(
     keeps the graph for another pass; `create_graph` also records this one, so that what it computes has derivatives.
     With `inputs`, only the `.grad` of these (leaves or not) is added to. A failing pass changes nothing.
     """
+    if unknown:
+        seams.refuse_keywords(backward, unknown)
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
@@ -113,6 +118,7 @@ def backward(
     passes.backward_to_leaves(roots, cotangents, retain, record, keys)
 
 
+@without_unknown
 def grad(
     outputs: Any,
     inputs: Any,
@@ -123,6 +129,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
+    **unknown: Any,
 ) -> Any:
     """The gradients of `outputs`, weighted by `grad_outputs`, with respect to `inputs`; `.grad` is not touched.
 
@@ -132,6 +139,8 @@ def grad(
     derivatives. An input that the outputs do not depend on is an error, unless `allow_unused` (None for it) or
     `materialize_grads` (zeros).
     """
+    if unknown:
+        seams.refuse_keywords(grad, unknown)
     if type(outputs) is Tensor and not (
         create_graph or is_grads_batched or materialize_grads or outputs._view is not None or not only_inputs
     ):

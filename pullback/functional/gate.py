@@ -20,7 +20,7 @@ from ..autograd.mode import current_mode
 from ..autograd.writes import in_place
 from ..tensor import Tensor
 from .out_argument import store
-from .refusals import blame_argument, suggest
+from .refusals import blame_argument, note_names, suggest
 
 # NumPy's spellings, which torch accepts as well.
 NUMPY: Mapping[str, tuple[str, ...]] = {
@@ -130,6 +130,9 @@ def gated(facts: Facts) -> Callable[..., Any]:
             blame_argument(error, does)
             if kwargs:
                 suggest(error, does, kwargs)
+            raise
+        except RuntimeError as error:
+            note_names(error, does, args, kwargs)
             raise
         except OverflowError as error:
             raise ValueError(

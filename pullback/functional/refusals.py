@@ -100,6 +100,33 @@ def suggested(function: Any, name: str) -> str:
     return f". Did you mean {found[0]}=...?" if found else ""
 
 
+def refuse_keywords(function: Any, named: Iterable[str]) -> None:
+    """Python's complaint about keywords that a function does not have, and which was probably meant."""
+    for name in named:
+        raise TypeError(
+            f"{function.__qualname__}() got an unexpected keyword argument {name!r}{suggested(function, name)}"
+        )
+
+
+def note_names(error: BaseException, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """Say in a note of the error which of the arguments have names, and their shapes."""
+    given = [*zip(_parameters(function), args), *named.items()]  # noqa: B905  (lists of tensors may be longer)
+    several = [(f"{name}[{place}]", each) for name, value in given if isinstance(value, (tuple, list))
+               for place, each in enumerate(value)]  # fmt: skip
+    found = [
+        f"{name} is {value.name!r} of shape {list(value.shape)}"
+        for name, value in given + several
+        if isinstance(value, Tensor) and value.name is not None
+    ]
+    if found:
+        error.add_note(f"{function.__name__}(): {', '.join(found)}.")
+
+
+def _parameters(function: Any) -> tuple[str, ...]:
+    code = getattr(unwrap(function), "__code__", None)
+    return code.co_varnames[: code.co_argcount] if code is not None else ()
+
+
 def suggest(error: BaseException, function: Any, named: dict[str, Any]) -> None:
     """Raise Python's complaint about an unknown keyword with the one that was probably meant, if that is what the error is."""
     _, phrase, name = str(error).partition(" got an unexpected keyword argument ")

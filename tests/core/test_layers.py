@@ -13,8 +13,8 @@ PACKAGE = Path(__file__).parents[2] / "pullback"
 
 # From the ground up. A name is a module or a package of `pullback`; the longest one that fits counts.
 LAYERS = (
-    "constants device dtypes interrupts layout notices on_demand printing quiet seams size storage torch_version unwritten "
-    "version",
+    "constants device dtypes interrupts layout notices on_demand printing quiet seams signatures size storage torch_version "
+    "unwritten version",
     "kernels",
     "ops",
     "attributes tensor arrays autograd",

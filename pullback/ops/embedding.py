@@ -53,8 +53,11 @@ def _lookup(weight: Any, indices: Any, padding: int | None, by_frequency: bool) 
 
 def _fast_lookup(weight: Any, indices: Any, padding: int | None, by_frequency: bool) -> Any:
     indices = np.asarray(indices)
-    _check_inside(indices, weight.shape)
-    return weight.take(indices, 0) if indices.size else weight[indices]
+    if not indices.size:
+        return weight[indices]
+    if not _inside(indices, weight.shape[0]):
+        _check_inside(indices, weight.shape)
+    return weight.take(indices, 0)
 
 
 def _collect(x: Any, indices: Any, size: int, padding: int | None, by_frequency: bool) -> Any:
@@ -81,7 +84,10 @@ def _fast_collect(x: Any, indices: Any, size: int, padding: int | None, by_frequ
     if indices.size == 0:
         return np.zeros((size, x.shape[-1]), x.dtype)
     if x.size <= ADDED_BY_ELEMENTS and padding is None and not by_frequency and x.dtype.itemsize > 2:
-        return add_rows(x, indices, size)  # too few to sort: on one row of numbers `add.at` is as fast as an assignment
+        width = x.shape[-1]  # too few to sort: on one row of numbers `add.at` is as fast as an assignment
+        out = np.zeros(size * width, x.dtype)
+        np.add.at(out, (indices.reshape(-1, 1) * width + np.arange(width)).reshape(-1), x.reshape(-1))
+        return out.reshape(size, width)
     return embedding_backward(x, indices, size=size, padding_index=padding, scale_by_frequency=by_frequency)
 
 

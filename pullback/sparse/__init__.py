@@ -110,14 +110,14 @@ def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Tensor:
 
     With another `reduce` than "sum", what would be added up for an element is brought together by "mean", "amax" or "amin".
     """
-    from .tensor import product, reduced_product
+    from .forms import product, reduced_product
 
     return product(mat1, mat2) if reduce == "sum" else reduced_product(mat1, mat2, reduce)
 
 
 def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * mat + alpha * (mat1 @ mat2)`."""
-    from .tensor import sum_with_product
+    from .forms import sum_with_product
 
     return sum_with_product(mat, mat1, mat2, beta=beta, alpha=alpha)
 
@@ -129,7 +129,7 @@ saddmm = addmm
 @public_in("torch.sparse", asks="nobody")
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     """The sum of a sparse tensor: of everything, or over some dims, and then sparse in the others."""
-    from .tensor import sparse_sum, total
+    from .forms import sparse_sum, total
 
     return total(input, dtype=dtype) if dim is None else sparse_sum(input, dim, dtype)
 

@@ -92,7 +92,7 @@ third-party: $(ORACLE_STAMP)
 		tests/serialization/test_other_picklers.py tests/serialization/test_hostile.py $(PYTEST_FLAGS)
 
 # The same programs every time, as many as fit. More of them, and others: python -m tools.campaign --minutes 30 --seed 7
-# Of 10,000 programs one or two differ (2026-11); what is allowed here is to fall with them, to none.
+# Of the first 7,000 of these none differs that is not listed; of 1,000 with other seeds one or two do (2026-11).
 campaign: $(ORACLE_STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tools.campaign --minutes 2 --processes 2 --strides results --allowed 0.0005 $(CAMPAIGN_FLAGS)
 

@@ -20,7 +20,6 @@ from .autograd.op import Op
 from .quiet import quiet
 from .storage import storage_of
 from .tensor import Anchor, Tensor
-from .torch_names import operators
 from .torch_names.aten import PARTS, arguments_of, operator_name
 from .torch_names.operators import Overload, overload_of
 
@@ -39,7 +38,7 @@ class Shown:
 _shown: ContextVar[Shown | None] = ContextVar("pullback_shown", default=None)
 
 
-def called(operator: Overload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def answer_of_mode(operator: Overload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What an operator gives if a mode has just been shown it, NotImplemented if the call is something else."""
     shown = _shown.get()
     if shown is None or shown.operator is not operator or kwargs.keys() != shown.kwargs.keys():
@@ -209,6 +208,3 @@ def run_on_tensors(sweep: Any, cotangents: list[Any]) -> dict[Any, Any]:
                 collected[key] = value._array
     sweep.owned.clear()  # a mode may have kept any of them
     return leaves
-
-
-operators.called = called

@@ -12,7 +12,8 @@ __getattr__ = names_on_demand(
     shown="pullback.seams",
     names={
         "pullback.arrays.batched": "raw",
-        "pullback.arrays.batching_rules": "apply_batched example_by_example with_batch_axis",
+        "pullback.arrays.batching_rules": "apply_batched example_by_example get_item with_batch_axis",
+        "pullback.arrays.protocol": "function_of_batches product_of_batches ufunc_of_batches",
         "pullback.arrays.own_memory": "look_at_base without_history",
         "pullback.arrays.recurrence_rules": "folded_pullback",
         "pullback.autograd.anomaly_mode": "check_forward",
@@ -26,7 +27,7 @@ __getattr__ = names_on_demand(
         "pullback.autograd.tape": "apply wrap",
         "pullback.autograd.views": "look look_at_history",
         "pullback.creation": "legacy_tensor",
-        "pullback.dispatch": "run_by_modes run_on_tensors",
+        "pullback.dispatch": "answer_of_mode run_by_modes run_on_tensors",
         "pullback.explaining.names": "described",
         "pullback.functional.operands": "broadcast_error wrap_dim",
         "pullback.functional.refusals": "refuse_keywords",

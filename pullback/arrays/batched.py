@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import seams
 from ..autograd.mode import current_mode
 from ..kernels.thresholds import OUTER_BY_COLUMNS
 
@@ -102,10 +103,8 @@ class Batched:
     __slots__ = ("array", "level", "batched", "shape", "dtype", "__weakref__")
     if TYPE_CHECKING:  # what is added below and in those files
 
-        def __getitem__(self, index: Any) -> Any: ...
         def __add__(self, other: Any) -> Any: ...
         def __mul__(self, other: Any) -> Any: ...
-        def __matmul__(self, other: Any) -> Any: ...
 
     __array_priority__ = 2000
 
@@ -118,6 +117,26 @@ class Batched:
         plain = array if type(array) is ndarray else raw(array)
         self.shape: Any = plain.shape[1:] if batched else plain.shape
         self.dtype: Any = plain.dtype
+
+    # --- operations and NumPy's functions ---
+
+    def _pullback_apply(self, op: Any, inputs: tuple[Any, ...], params: dict[Any, Any] | None) -> Any:
+        return seams.apply_batched(op, inputs, params)
+
+    def __getitem__(self, index: Any) -> Any:
+        return seams.get_item(self, index)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return seams.ufunc_of_batches(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return seams.function_of_batches(function, types, args, kwargs)
+
+    def __matmul__(self, other: Any) -> Any:
+        return seams.product_of_batches(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return seams.product_of_batches(other, self)
 
     # --- what arrays have ---
 

@@ -262,13 +262,3 @@ def get_item(batch: Batched, index: Any) -> Any:
         results = [batch.array[number][index] for number in range(raw(batch.array).shape[0])]
         return Batched(np.stack(results), batch.level)
     return Batched(plain_payload(batch.array[(slice(None), *items)]), batch.level)
-
-
-def dispatch(self: Batched, op: Any, inputs: tuple[Any, ...], params: dict[Any, Any] | None) -> Any:
-    return apply_batched(op, inputs, params)
-
-
-Batched._pullback_apply = dispatch  # type: ignore[attr-defined]
-Batched.__getitem__ = get_item  # type: ignore[method-assign]
-
-from . import protocol  # noqa: E402, F401 - completes the class

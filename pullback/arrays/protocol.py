@@ -22,7 +22,8 @@ from .terms import REDUCTIONS
 ndarray = np.ndarray
 
 
-def _array_ufunc(self: Batched, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def ufunc_of_batches(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`__array_ufunc__` of batches."""
     if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
         if len(inputs) == 1 and type(inputs[0].array) is ndarray:
             batch = inputs[0]
@@ -41,7 +42,7 @@ def _array_ufunc(self: Batched, ufunc: np.ufunc, method: str, *inputs: Any, **kw
     elif method != "__call__":
         result = loop(getattr(ufunc, method), inputs, kwargs)
     elif ufunc is np.matmul:
-        result = matmul(*inputs)
+        result = product_of_batches(*inputs)
     elif ufunc.signature is not None:
         result = loop(ufunc, inputs, kwargs)
     else:
@@ -83,7 +84,8 @@ def _axes(a: Batched, axis: Any) -> Any:
     return axis % ndim + shift
 
 
-def matmul(a: Any, b: Any) -> Any:
+def product_of_batches(a: Any, b: Any) -> Any:
+    """`a @ b`."""
     from ..ops.matmul import matmul as op
 
     return apply_batched(op, (a, b), None)
@@ -186,7 +188,8 @@ def implements(*functions: Any) -> Callable[..., Any]:
     return register
 
 
-def _array_function(self: Batched, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+def function_of_batches(function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`__array_function__` of batches."""
     if any([kind is not Batched and hasattr(kind, "_pullback_apply") for kind in types]):
         return NotImplemented  # a tensor, or a name: it is the layer above
     own = FUNCTIONS.get(function)
@@ -279,12 +282,6 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
             "the operation."
         )
     np.copyto(target, raw(value), casting=casting)
-
-
-Batched.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]
-Batched.__array_function__ = _array_function  # type: ignore[attr-defined]
-Batched.__matmul__ = matmul  # type: ignore[method-assign]
-Batched.__rmatmul__ = lambda self, other: matmul(other, self)  # type: ignore[attr-defined]
 
 
 FUNCTIONS |= {

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
+from .. import seams
 from ..on_demand import names_on_demand
 
 loaded_libraries: set[str] = set()
@@ -58,11 +59,6 @@ class Packet(Operator):
         return f"<OpOverloadPacket(op='{self}')>"
 
 
-def called(operator: Overload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The function of this name in `dispatch.py`, which puts itself here when it is imported."""
-    return NotImplemented
-
-
 class Overload(Operator):
     """One overload of an operator. What a dispatch mode is shown; called by it, it is the operation that was shown."""
 
@@ -73,7 +69,7 @@ class Overload(Operator):
         self._overloadname: str = overload
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        result = called(self, args, kwargs)
+        result = seams.answer_of_mode(self, args, kwargs)
         return super().__call__(*args, **kwargs) if result is NotImplemented else result
 
     def __repr__(self) -> str:

@@ -69,22 +69,27 @@ def imported(name: str, path: Path) -> Iterator[str]:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             continue
         waiting += ast.iter_child_nodes(node)
-        if isinstance(node, ast.Import):
-            yield from (
-                alias.name.removeprefix("pullback.") for alias in node.names if alias.name.startswith("pullback.")
-            )
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-                base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
-            elif base.partition(".")[0] != "pullback":
-                continue
-            else:
-                base = base.removeprefix("pullback").lstrip(".")
-            for alias in node.names:
-                full = f"{base}.{alias.name}".lstrip(".")
-                yield full if full in NAMES else base
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (home for home, _ in homes(name, path, node) if home is not None)
+
+
+def homes(name: str, path: Path, node: ast.Import | ast.ImportFrom) -> list[tuple[str | None, bool]]:
+    """The module behind each name of an import, None for other packages', and whether the name is that module."""
+    if isinstance(node, ast.Import):
+        return [
+            (alias.name.removeprefix("pullback."), True) if alias.name.startswith("pullback.") else (None, False)
+            for alias in node.names
+        ]
+    base = node.module or ""
+    if node.level:
+        package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+        base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
+    elif base.partition(".")[0] != "pullback":
+        return [(None, False) for _ in node.names]
+    else:
+        base = base.removeprefix("pullback").lstrip(".")
+    full = [f"{base}.{alias.name}".lstrip(".") for alias in node.names]
+    return [(each, True) if each in NAMES else (base, False) for each in full]
 
 
 @functools.cache
@@ -138,3 +143,65 @@ def test_no_source_asks_a_dtype_for_what_it_has_not():
         text = "\n".join(line for line in path.read_text().splitlines() if "np.result_type" not in line)
         match = found.search(text)
         assert match is None, f"{path.name}: {match and match[0]} of a dtype is _numpy, _name, kind_of(x)"
+
+
+# Classes that several modules make: what each of them adds is a table of its own.
+SHARED_CLASSES = {
+    ("array_api._operators", "array_api._array"): "operators are the namespace's functions, which make arrays",
+    ("methods", "tensor"): "functions announced in `functional/` become methods of Tensor",
+}
+SWITCHES = {("stand_ins._C", "utils.deterministic"): "sets the property of a module that programs set"}
+
+
+def completed(name: str, path: Path) -> Iterator[tuple[str, bool]]:
+    """Modules of which a file sets attributes, and whether of the module itself (else of what it imports from there)."""
+    tree, known = ast.parse(path.read_text()), {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias, home in zip(node.names, homes(name, path, node), strict=True):
+                known[alias.asname or alias.name.split(".")[0]] = home
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.Lambda))]
+    inside = {id(node) for function in functions for node in ast.walk(function)}
+    for node in ast.walk(tree):
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            owners = [each.value for each in targets if isinstance(each, ast.Attribute)]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setattr":
+            owners = node.args[:1]
+        else:
+            continue
+        for owner in owners:
+            home, is_module = known.get(getattr(owner, "id", ""), (None, False))
+            if home and (is_module or isinstance(node, ast.Call) or id(node) not in inside):
+                yield home, is_module
+
+
+def test_no_module_completes_another():
+    """A module is whole when it is loaded; where it calls what is loaded later it goes through `seams.py`."""
+    found = {
+        (name, home) for name, path in modules() if name not in ("", "__main__") for home, _ in completed(name, path)
+    }
+    allowed = set(SHARED_CLASSES) | set(SWITCHES)
+    assert found - allowed == set()
+    assert allowed - found == set(), "an exception that is not needed"
+
+
+def test_completing_is_seen(tmp_path):
+    """Assignments to modules anywhere, and to their classes at the top of a file."""
+    file = tmp_path / "general.py"
+    file.write_text("""
+from . import tape, views as seen
+from .node import Node
+from numpy import ndarray
+tape.apply_special = 1
+Node.show = 2
+ndarray.x = 3
+def f(node):
+    seen.look = 4
+    Node.cache = 5
+    node.x = 6
+    setattr(Node, "y", 7)
+""")
+    assert sorted(completed("autograd.general", file)) == [
+        ("autograd.node", False), ("autograd.node", False), ("autograd.tape", True), ("autograd.views", True),
+    ]  # fmt: skip

@@ -104,9 +104,8 @@ def take_over(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 
 def gated(facts: Facts) -> Callable[..., Any]:
     """The gate of a function."""
-    does, spellings, kind, changes_casts = facts.does, facts.spellings, facts.out, facts.autocast is not None
-    own = parameters(does)
-    is_usual = frozenset({*spellings, "out"}.difference(own)).isdisjoint
+    does, changes_casts = facts.does, facts.autocast is not None
+    is_usual = frozenset({*facts.spellings, "out"}.difference(parameters(does))).isdisjoint
 
     @functools.wraps(does)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -115,9 +114,9 @@ def gated(facts: Facts) -> Callable[..., Any]:
         if changes_casts and current_mode().autocast is not None:
             return without_autocast(function, args, kwargs, cast=facts.autocast == "full")
         if kwargs and not is_usual(kwargs):
-            kwargs = _respelled(kwargs, own, spellings)
-            if kind is not None and (out := kwargs.pop("out", None)) is not None:
-                return store(does.__name__, does, args, kwargs, out, kind)
+            kwargs = _respelled(kwargs, facts)
+            if facts.out is not None and (out := kwargs.pop("out", None)) is not None:
+                return store(does.__name__, does, args, kwargs, out, facts.out)
         try:
             return does(*args, **kwargs)
         except NotBatchable as error:
@@ -162,12 +161,11 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def _respelled(
-    kwargs: dict[str, Any], known: tuple[str, ...], spellings: Mapping[str, tuple[str, ...]]
-) -> dict[str, Any]:
+def _respelled(kwargs: dict[str, Any], facts: Facts) -> dict[str, Any]:
     """Keyword arguments under the names that a function has for them."""
+    own, others = parameters(facts.does), facts.spellings
     return {
-        name if name in known else next((each for each in spellings.get(name, ()) if each in known), name): value
+        name if name in own else next((each for each in others.get(name, ()) if each in own), name): value
         for name, value in kwargs.items()
     }
 

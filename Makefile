@@ -105,6 +105,7 @@ types: $(DEV_STAMP)
 	$(BIN)/mypy
 	$(BIN)/pyright tests/user_programs
 	$(BIN)/python -m tools.type_completeness
+	$(BIN)/python -m tools.type_claims
 
 bench: $(ORACLE_STAMP)
 	$(BIN)/python -m benchmarks --write benchmarks/results.md $(BENCH_FLAGS)

@@ -51,11 +51,11 @@ from ..on_demand import names_on_demand
 
 __array_api_version__ = "2024.12"
 
-bool: Any = _dtypes.bool_
+bool: _dtypes.dtype = _dtypes.bool_
 e: float = np.e
 inf: float = np.inf
 nan: float = np.nan
-newaxis: Any = None
+newaxis: None = None
 pi: float = np.pi
 
 __all__ = [

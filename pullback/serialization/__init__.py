@@ -9,10 +9,14 @@ when first needed.
 from __future__ import annotations
 
 import os
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ..notices import warn_user
 from ..on_demand import names_on_demand
+
+if TYPE_CHECKING:
+    from .constructors import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+    from .errors import CheckpointError
 
 DEFAULT_PROTOCOL: int = 2  # of the pickles in checkpoints
 MAP_LOCATION = Any  # a name libraries import for their annotations

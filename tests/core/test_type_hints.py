@@ -1,5 +1,7 @@
 """Programs ask classes for their type hints (`typing.get_type_hints`): every name in an annotation can be looked up."""
 
+import ast
+import importlib
 import inspect
 import runpy
 import subprocess
@@ -61,3 +63,23 @@ def test_type_hints_and_source_can_be_had_under_the_alias():
 def test_annotated_programs_run(program):
     """`make types` checks that mypy and pyright find nothing in them; this, that the types tell the truth."""
     runpy.run_path(str(program))
+
+
+@pytest.mark.parametrize("name", ["nn.modules", "distributions", "distributions.transforms"])
+def test_what_is_handed_on_by_a_star_is_listed_too(name):
+    """Type checkers read `__all__` only where it is spelled out."""
+    module = importlib.import_module(f"pullback.{name}")
+    tree = ast.parse(inspect.getsource(module))
+    handed_on = [
+        importlib.import_module(
+            f".{node.module}", module.__package__ if name.endswith("transforms") else module.__name__
+        )
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+    ]
+    assert handed_on
+    assert {name for each in handed_on for name in each.__all__} <= set(module.__all__)
+
+
+def test_names_of_nn_are_those_of_its_layers_and_its_own():
+    assert set(nn.modules.__all__) < set(nn.__all__) and len(nn.__all__) == len(set(nn.__all__))

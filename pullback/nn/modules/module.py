@@ -36,7 +36,16 @@ from ._module_state import StateDictMixin, _IncompatibleKeys
 from ._module_tree import TreeMixin
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import ParamSpec, Protocol, Self, TypeVar
+
+    P = ParamSpec("P")
+    Result = TypeVar("Result", covariant=True)
+
+    class HasForward(Protocol[P, Result]):
+        """Calling a module takes what its `forward` takes, and gives what that gives: so it is said to type checkers."""
+
+        def forward(self, *args: P.args, **kwargs: P.kwargs) -> Result: ...
+
 
 __all__ = [
     "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
@@ -96,10 +105,16 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
 
     forward: Callable[..., Any] = _forward_unimplemented  # declared so that a subclass may take any arguments
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._compiled_call_impl is not None:
-            return self._compiled_call_impl(*args, **kwargs)
-        return self._call_impl(*args, **kwargs)
+    if TYPE_CHECKING:
+
+        def __call__(self: HasForward[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result: ...
+
+    else:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            if self._compiled_call_impl is not None:
+                return self._compiled_call_impl(*args, **kwargs)
+            return self._call_impl(*args, **kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         if (

@@ -7,7 +7,7 @@ a GPU raises torch's own `AssertionError`. Names that are not here are refused b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pullback.on_demand import names_on_demand
 
@@ -219,6 +219,10 @@ def _legacy(name: str) -> Any:
 
     return tensor_type(name, on_gpu=True) if name.endswith("Tensor") else None
 
+
+if TYPE_CHECKING:
+    from . import amp as amp
+    from . import nvtx as nvtx
 
 __getattr__ = names_on_demand(
     __name__, modules=("amp", "nvtx"), names={"pullback.torch_names.legacy_types": "OutOfMemoryError"}, made=_legacy

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,7 +16,7 @@ from ...notices import warn_user
 from ...tensor import Tensor
 from .. import _reduction
 
-layer_function: Callable[..., Any] = partial(public_in, "torch.nn.functional")  # announces it
+layer_function = partial(public_in, "torch.nn.functional")  # announces it
 
 REDUCTIONS: tuple[Any, ...] = ("none", "mean", "sum")
 

@@ -12,15 +12,8 @@ from math import e, inf, nan, pi
 from typing import Any
 
 # Modules such as `pullback.cuda`, which answer for what is not here, are in a folder of their own.
-__path__.append(_os.path.join(__path__[0], "stand_ins"))
+__path__.append(_os.path.join(__path__[0], "shell", "stand_ins"))
 
-from . import creation as _creation
-from . import dtypes as _dtypes
-from . import interop as _interop
-from . import methods as _methods
-from . import quiet as _quiet
-from . import ranges as _ranges
-from . import runtime as _runtime
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -31,8 +24,10 @@ from .autograd import (
     no_grad,
     set_grad_enabled,
 )
-from .device import device
-from .dtypes import (
+from .core.basics import dtypes as _dtypes
+from .core.basics import quiet as _quiet
+from .core.basics.device import device
+from .core.basics.dtypes import (
     bfloat16,
     can_cast,
     complex64,
@@ -57,15 +52,20 @@ from .dtypes import (
     uint32,
     uint64,
 )
+from .core.basics.layout import layout
+from .core.basics.on_demand import names_on_demand as _names_on_demand
+from .core.basics.printing import set_printoptions
+from .core.basics.size import Size
+from .core.tensor import Tensor
+from .functional import creation as _creation
+from .functional import methods as _methods
+from .functional import ranges as _ranges
 from .functional import registry as _registry
-from .interop import einops as _interop_einops
-from .interop import from_dlpack, from_numpy, to_dlpack
-from .layout import layout
-from .on_demand import names_on_demand as _names_on_demand
-from .printing import set_printoptions
-from .size import Size
-from .tensor import Tensor
-from .torch_names import lazy as _lazy
+from .functional import runtime as _runtime
+from .shell import interop as _interop
+from .shell.interop import einops as _interop_einops
+from .shell.interop import from_dlpack, from_numpy, to_dlpack
+from .shell.torch_names import lazy as _lazy
 from .version import __version__
 
 _quiet.drop_warnings()
@@ -87,7 +87,7 @@ def _function(name: str) -> Any:
         return _sys.modules[__name__]
     value = _registry.FUNCTIONS.find(name)
     if value is None:
-        from .torch_names.method_names import find
+        from .shell.torch_names.method_names import find
 
         value = find(name)
     if value is not None:

@@ -27,39 +27,39 @@ from .functional.reductions import ValuesIndices as _ValuesIndices
 from .layout import layout as _layout
 from .layout import memory_format as _memory_format
 
-from .stand_ins import _C as _C
-from .stand_ins import __config__ as __config__
-from .stand_ins import __future__ as __future__
-from .stand_ins import _dynamo as _dynamo
-from .stand_ins import _subclasses as _subclasses
-from .stand_ins import _utils as _utils
-from .stand_ins import _utils_internal as _utils_internal
-from .stand_ins import accelerator as accelerator
+from .shell.stand_ins import _C as _C
+from .shell.stand_ins import __config__ as __config__
+from .shell.stand_ins import __future__ as __future__
+from .shell.stand_ins import _dynamo as _dynamo
+from .shell.stand_ins import _subclasses as _subclasses
+from .shell.stand_ins import _utils as _utils
+from .shell.stand_ins import _utils_internal as _utils_internal
+from .shell.stand_ins import accelerator as accelerator
 from . import amp as amp
 from . import array_api as array_api
 from . import autograd as autograd
-from .stand_ins import backends as backends
-from .stand_ins import compiler as compiler
-from .stand_ins import cpu as cpu
-from .stand_ins import cuda as cuda
+from .shell.stand_ins import backends as backends
+from .shell.stand_ins import compiler as compiler
+from .shell.stand_ins import cpu as cpu
+from .shell.stand_ins import cuda as cuda
 from . import distributed as distributed
 from . import distributions as distributions
 from . import explaining as explaining
 from . import fft as fft
 from . import func as func
-from .stand_ins import futures as futures
+from .shell.stand_ins import futures as futures
 from . import fx as fx
-from .stand_ins import hub as hub
+from .shell.stand_ins import hub as hub
 from . import implicit as implicit
-from .stand_ins import jit as jit
+from .shell.stand_ins import jit as jit
 from . import library as library
 from . import linalg as linalg
 from . import masked as masked
-from .stand_ins import mps as mps
+from .shell.stand_ins import mps as mps
 from . import multi as multi
 from . import multiprocessing as multiprocessing
 from . import nn as nn
-from .stand_ins import onnx as onnx
+from .shell.stand_ins import onnx as onnx
 from . import optim as optim
 from . import optimize as optimize
 from . import overrides as overrides
@@ -70,11 +70,12 @@ from . import serialization as serialization
 from . import signal as signal
 from . import sparse as sparse
 from . import special as special
+from . import storage as storage
 from . import testing as testing
-from .stand_ins import types as types
+from .shell.stand_ins import types as types
 from . import utils as utils
 from . import version as version
-from .stand_ins import xpu as xpu
+from .shell.stand_ins import xpu as xpu
 from .device import device as device
 from .dtypes import dtype as dtype
 from .size import Size as Size
@@ -123,7 +124,7 @@ DoubleStorage: Any
 DoubleTensor: Any
 FloatStorage: Any
 FloatTensor: Any
-from .stand_ins.futures import Future as Future
+from .shell.stand_ins.futures import Future as Future
 from .random import Generator as Generator
 from .amp.grad_scaler import GradScaler as GradScaler
 HalfStorage: Any
@@ -132,13 +133,13 @@ IntStorage: Any
 IntTensor: Any
 LongStorage: Any
 LongTensor: Any
-from .torch_names.legacy_types import OutOfMemoryError as OutOfMemoryError
+from .shell.torch_names.legacy_types import OutOfMemoryError as OutOfMemoryError
 ShortStorage: Any
 ShortTensor: Any
 Storage: Any
 from .torch_version import TorchVersion as TorchVersion
-from .raw_storage import TypedStorage as TypedStorage
-from .raw_storage import UntypedStorage as UntypedStorage
+from .storage import TypedStorage as TypedStorage
+from .storage import UntypedStorage as UntypedStorage
 def abs(input: Any, *, out: Any = ...) -> Tensor: """Absolute value (modulus of complex numbers)."""
 def abs_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`abs`, written over this tensor."""
 def absolute(input: Any, *, out: Any = ...) -> Tensor: """Absolute value (modulus of complex numbers)."""
@@ -393,7 +394,7 @@ def empty(*args: Any, size: Any = ..., dtype: Any = ..., layout: Any = ..., devi
 def empty_like(input: Tensor, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., pin_memory: _bool = ...) -> Tensor: """An uninitialised tensor in the shape and dtype of another."""
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor: """An uninitialised tensor whose dims lie in memory in the given order."""
 def empty_strided(size: Any, stride: Any, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor: """An uninitialised tensor with the given sizes and strides."""
-from .autograd.grad_mode import enable_grad as enable_grad
+from .core.grad_mode import enable_grad as enable_grad
 def eq(input: Any, other: Any, *, out: Any = ...) -> Tensor: """Whether each element is equal to that of `other`."""
 def eq_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`eq`, written over this tensor."""
 def equal(input: Tensor, other: Tensor) -> _bool: """Whether two tensors have the same shape and elements."""
@@ -427,7 +428,7 @@ def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor: """`nn.fu
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: """`nn.functional.feature_dropout` with p and train required."""
 def fill(input: Tensor, value: Any) -> Tensor: """A tensor of one value in the shape of this one."""
 def fill_(input: Tensor, value: Any) -> Tensor: """Write one value everywhere."""
-from .dtypes import finfo as finfo
+from .core.basics.dtypes import finfo as finfo
 def fix(input: Any, *, out: Any = ...) -> Tensor: """Each element without its fractional part. Integers stay as they are."""
 def fix_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`fix`, written over this tensor."""
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ...) -> Tensor: """Merge the dims from `start_dim` to `end_dim` into one."""
@@ -523,7 +524,7 @@ def igamma(input: Any, other: Any, *, out: Any = ...) -> Tensor: """Regularized 
 def igamma_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`igamma`, written over this tensor."""
 def igammac(input: Any, other: Any, *, out: Any = ...) -> Tensor: """Regularized upper incomplete gamma function."""
 def igammac_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`igammac`, written over this tensor."""
-from .dtypes import iinfo as iinfo
+from .core.basics.dtypes import iinfo as iinfo
 def imag(input: Tensor) -> Tensor: """The imaginary part of a complex tensor, as a view."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., out: Any = ...) -> Tensor:
     """A copy with the slices of `source`, times `alpha`, added at `index` of a dim: `result[index[i]] += source[i]` for
@@ -538,7 +539,7 @@ def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce
 def index_reduce_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`index_reduce`, written over this tensor."""
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Any = ...) -> Tensor: """The slices of a dim at `index`, a vector of integers, in its order and as often: `x[:, index]` for dim 1."""
 inf: _float
-from .autograd.grad_mode import inference_mode as inference_mode
+from .core.grad_mode import inference_mode as inference_mode
 def init_num_threads() -> None: """Accepted: threads are counted when they are first used."""
 def initial_seed() -> _int: """The seed the default stream was last started from."""
 def inner(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor: """Sums of products over the last dims of both."""
@@ -595,7 +596,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: _int = ..., *, log_target: 
 def kron(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor: """Kronecker product: every element of the first times all of the second."""
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: Any = ...) -> _ValuesIndices: """The k-th smallest element (from 1) along a dim and its index."""
 def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor: """`nn.functional.layer_norm`."""
-from .layout import layout as layout
+from .core.basics.layout import layout as layout
 def lcm(input: Any, other: Any, *, out: Any = ...) -> Tensor: """The least common multiple of two integers."""
 def lcm_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`lcm`, written over this tensor."""
 def ldexp(input: Any, other: Any, *, out: Any = ...) -> Tensor: """`input * 2**other`."""
@@ -699,7 +700,7 @@ def median(input: Tensor) -> Tensor: ...
 @overload
 def median(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> _ValuesIndices: """The lower median, of everything or along a dim; NaN if there is one."""
 def memory(loss: Any, *, model: Any = ...) -> _MemoryReport: """What the graph of a tensor (or several) keeps alive: operation, tensor, bytes and line, largest first."""
-from .layout import memory_format as memory_format
+from .core.basics.layout import memory_format as memory_format
 def meshgrid(*tensors: Any, indexing: str | None = ...) -> tuple[Tensor, ...]: """Coordinates of a grid: each vector expanded over the dims of the others."""
 @overload
 def min(input: Tensor, *, out: Any = ...) -> Tensor: ...
@@ -746,7 +747,7 @@ def negative(input: Any, *, out: Any = ...) -> Tensor: """`-input`."""
 def negative_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`negative`, written over this tensor."""
 def nextafter(input: Any, other: Any, *, out: Any = ...) -> Tensor: """The next float after each element on the way to `other`."""
 def nextafter_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`nextafter`, written over this tensor."""
-from .autograd.grad_mode import no_grad as no_grad
+from .core.grad_mode import no_grad as no_grad
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 @overload
@@ -854,7 +855,7 @@ def rsqrt(input: Any, *, out: Tensor | None = ...) -> Tensor: """One over the sq
 def rsqrt_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`rsqrt`, written over this tensor."""
 def rsub(input: Any, other: Any, *, alpha: Any = ...) -> Tensor: """`other - alpha * input`."""
 def saddmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = ..., alpha: Any = ...) -> Tensor: """`beta * mat + alpha * (mat1 @ mat2)`."""
-from .autograd.safe_mode import safe_gradients as safe_gradients
+from .transforms.safe_mode import safe_gradients as safe_gradients
 def save(obj: object, f: Any, pickle_module: Any = ..., pickle_protocol: _int = ..., _use_new_zipfile_serialization: _bool = ..., _disable_byteorder_record: _bool = ...) -> None:
     """Write `obj` (tensors, containers, state dicts, picklable objects) to a path or a file object.
 
@@ -906,7 +907,7 @@ def set_default_tensor_type(t: Any) -> None: """The old way to say `set_default_
 def set_deterministic_debug_mode(debug_mode: _int | str) -> None: """`use_deterministic_algorithms` in one word or number: 0 or "default", 1 or "warn", 2 or "error"."""
 def set_float32_matmul_precision(precision: str) -> None: """Accepted: products are always computed in full precision."""
 def set_flush_denormal(mode: _bool) -> _bool: """Not available: NumPy keeps denormal numbers. False says so, as in torch."""
-from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from .core.grad_mode import set_grad_enabled as set_grad_enabled
 def set_num_interop_threads(int: _int, /) -> None: """Accepted for compatibility."""
 def set_num_threads(int: _int, /) -> None: """Split large operations over at most this many threads."""
 def set_printoptions(precision: _int | None = ..., threshold: _float | None = ..., edgeitems: _int | None = ..., linewidth: _int | None = ..., profile: str | None = ..., sci_mode: _bool | None = ...) -> None:

@@ -1,6 +1,6 @@
 """The command line: `pullback COMMAND ...`, also spelled `python -m pullback COMMAND ...`.
 
-Only the command's name is looked at here; each command lives in a file of `pullback.cli` that is imported when it is
+Only the command's name is looked at here; each command lives in a file of `pullback.shell.cli` that is imported when it is
 asked for, so `pullback run script.py` starts no slower than the script.
 """
 
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _unknown_command(command)
     from importlib import import_module
 
-    run = import_module(f"pullback.cli.{command.replace('-', '_')}").main
+    run = import_module(f"pullback.shell.cli.{command.replace('-', '_')}").main
     if command in ("run", "explain"):  # what the program prints is its own affair
         return run(rest)
     try:

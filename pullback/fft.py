@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.op import Op
-from .autograd.tape import apply, wrap
-from .dtypes import as_dtype, default_dtype
-from .dtypes import dtype as dtype_type
+from .core.basics.dtypes import as_dtype, default_dtype
+from .core.basics.dtypes import dtype as dtype_type
+from .core.basics.on_demand import names_on_demand
+from .core.op import Op
+from .core.tape import apply, wrap
+from .core.tensor import Tensor
 from .functional.gate import NUMPY
 from .functional.operands import as_tensor, wrap_dim
 from .functional.out_argument import write_out
 from .functional.registry import public_in
-from .on_demand import names_on_demand
 from .ops import fft as ops
 from .ops.casting import cast, conj
-from .tensor import Tensor
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",

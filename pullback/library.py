@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from .autograd import Function
-from .autograd.mode import current_mode, is_grad_enabled
-from .autograd.special_nodes import warn_of_gradients
-from .notices import warn_user
-from .tensor import Tensor
-from .torch_names.operators import Operator, Overload, put
+from .core.basics.notices import warn_user
+from .core.mode import current_mode, is_grad_enabled
+from .core.special_nodes import warn_of_gradients
+from .core.tensor import Tensor
+from .shell.torch_names.operators import Operator, Overload, put
 from .utils._pytree import tree_leaves
 
 __all__ = [
@@ -137,7 +137,7 @@ def run_shown(op: CustomOpDef, args: tuple[Any, ...], keywords: dict[str, Any]) 
     """Run an operator's body, shown to dispatch modes as one operator."""
     assert op._function is not None
     if current_mode().dispatch:
-        from .dispatch import run_custom
+        from .shell.dispatch import run_custom
 
         return run_custom(op._opoverload, op._function, args, keywords)
     return op._function(*args, **keywords)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.tape import wrap
-from .dtypes import as_dtype, float32
+from .core.basics.dtypes import as_dtype, float32
+from .core.basics.on_demand import names_on_demand
+from .core.tape import wrap
+from .core.tensor import Tensor
 from .functional.registry import FUNCTIONS as _torch
 from .functional.statistics import vector_norm as _vector_norm
-from .on_demand import names_on_demand
-from .tensor import Tensor
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",

@@ -1,6 +1,6 @@
 """`torch.overrides`: how libraries talk about objects that take operations over by a `__torch_function__`.
 
-The mechanism (who is asked, when, and at what cost) is `torch_function.py`; these are the names programs use.
+The mechanism (who is asked, when, and at what cost) is `shell/torch_function.py`; these are the names programs use.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from functools import cache, wraps
 from types import FunctionType
 from typing import Any
 
-from .autograd.grad_mode import enable_grad
+from .core.grad_mode import enable_grad
+from .core.tensor import Tensor
 from .functional.gate import FACTS
-from .tensor import Tensor
-from .torch_function import ask, everything_asks, refuse, settings, takers_among
+from .shell.torch_function import ask, everything_asks, refuse, settings, takers_among
 
 __all__ = [
     "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
@@ -161,7 +161,7 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
 @cache
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """The functions that ask their arguments, by namespace."""
-    from .torch_names.lookup import find_torch_name
+    from .shell.torch_names.lookup import find_torch_name
 
     found: dict[Any, dict[Any, None]] = {}
     for name, function in public_functions():

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.tape import wrap
-from .dtypes import as_dtype, default_dtype
-from .tensor import Tensor
+from .core.basics.dtypes import as_dtype, default_dtype
+from .core.tape import wrap
+from .core.tensor import Tensor
 
 __all__ = ["SobolEngine"]
 

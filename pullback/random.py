@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.tape import wrap
-from .device import cpu
+from .core.basics.device import cpu
+from .core.tape import wrap
+from .core.tensor import Tensor
 from .kernels.random import engine as _engine
-from .tensor import Tensor
 
 __all__ = [
     "Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",

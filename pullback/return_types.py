@@ -9,8 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, TypeVar
 
-from .on_demand import names_on_demand
-from .tensor import Tensor  # noqa: F401 - where the annotations of the results are looked up
+from .core.basics.on_demand import names_on_demand
+from .core.tensor import Tensor  # noqa: F401 - where the annotations of the results are looked up
 
 _DECLARE = ("functional.reductions", "functional.elementary", "functional.searching", "linalg", "linalg.older_results")
 _Class = TypeVar("_Class", bound=type)

@@ -13,11 +13,12 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent / "pullback"
-REAL_FILES = ["torch_names", "torch_version.py", "version.py", "__main__.py", "cli"]
+REAL_FILES = ["shell/torch_names", "torch_version.py", "shell/cli", "version.py", "__main__.py"]
 
 FAKE_FILES = {
     "__init__.py": """
-        from .tensor import Tensor, tensor
+        __path__.append(__path__[0] + "/shell/stand_ins")
+        from .core.tensor import Tensor, tensor
         from . import nn
         from .version import __version__
         def relu(x): return max(x, 0)
@@ -33,7 +34,7 @@ FAKE_FILES = {
         import itertools
         ticks = itertools.count()
     """,
-    "tensor.py": """
+    "core/tensor.py": """
         class Tensor:
             def __init__(self, value): self.value = value
             def backward(self): return self.value
@@ -64,6 +65,7 @@ def make(root: Path) -> Path:
     for name, text in FAKE_FILES.items():
         _write(root / "pullback" / name, text)
     for name in REAL_FILES:
+        (root / "pullback" / name).parent.mkdir(parents=True, exist_ok=True)
         if (SOURCE / name).is_dir():
             shutil.copytree(SOURCE / name, root / "pullback" / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:

@@ -1,4 +1,4 @@
-"""Write `pullback/autograd/straightened.py`: the functions of the tape with `apply` in place of calls of it.
+"""Write `pullback/core/straightened.py`: the functions of the tape with `apply` in place of calls of it.
 
 The tape is written once, plainly, with a loop over inputs. An operation takes half as long when the loop and the calls are
 written out, so that is what runs for one and two tensors. A test sees that the file is what this program writes.
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parents[1] / "pullback"
-TARGET = PACKAGE / "autograd" / "straightened.py"
+TARGET = PACKAGE / "core" / "straightened.py"
 WRITTEN = ("apply_unary", "binary")
 HEADER = '''"""Written by tools/straighten.py from `tape.py`: the same functions, with `apply` in place of calls of it.
 
@@ -27,15 +27,14 @@ from typing import Any
 
 from numpy import ndarray
 
-from .. import seams
-from ..constants import FLOAT32, FLOAT64, doubles, numbers
-from ..constants import number as constant
-from ..quiet import quiet
-from ..tensor import Tensor, new_object
-from . import views
+from . import seams, views
+from .basics.constants import FLOAT32, FLOAT64, doubles, numbers
+from .basics.constants import number as constant
+from .basics.quiet import quiet
 from .mode import current_mode
 from .op import Op
 from .tape import apply, by_blocks
+from .tensor import Tensor, new_object
 '''
 
 
@@ -46,7 +45,7 @@ def functions(path: Path) -> dict[str, Any]:
 
 def text() -> str:
     """The file."""
-    tape, tensor = functions(PACKAGE / "autograd" / "tape.py"), functions(PACKAGE / "tensor.py")
+    tape, tensor = functions(PACKAGE / "core" / "tape.py"), functions(PACKAGE / "core" / "tensor.py")
     writer = Writer({"apply": tape["apply"], "wrap": tensor["wrap"]})
     trees = [ast.fix_missing_locations(writer.visit(deepcopy(tape[name]))) for name in WRITTEN]
     return "\n\n".join([HEADER, *[ast.unparse(tree) + "\n" for tree in trees]])

@@ -232,8 +232,8 @@ def load_everything() -> None:
 
 
 def tensor_stub() -> str:
+    from pullback.core.tensor import Tensor
     from pullback.functional.registry import IN_PLACE
-    from pullback.tensor import Tensor
 
     load_everything()
     lines = [_HEADER.format(what="The Tensor class with all its methods.").rstrip(), "", "class Tensor:"]
@@ -298,7 +298,7 @@ def _home(module: str) -> str:
 
 def package_stub() -> str:
     import pullback
-    from pullback.dtypes import ALIASES, ALL_DTYPES, dtype
+    from pullback.core.basics.dtypes import ALIASES, ALL_DTYPES, dtype
 
     load_everything()
     lines = [_HEADER.format(what="The names of the package.").rstrip(), ""]
@@ -332,7 +332,7 @@ def package_stub() -> str:
 
 
 def main() -> int:
-    wanted = {PACKAGE / "tensor.pyi": tensor_stub(), PACKAGE / "__init__.pyi": package_stub()}
+    wanted = {PACKAGE / "core" / "tensor.pyi": tensor_stub(), PACKAGE / "__init__.pyi": package_stub()}
     if "--check" in sys.argv:
         stale = [path.name for path, text in wanted.items() if not path.exists() or path.read_text() != text]
         print("stubs are up to date" if not stale else f"out of date: {', '.join(stale)}; run python -m tools.stubs")

@@ -6,11 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.mode import current_mode, set_mode
-from ..device import device
-from ..dtypes import bfloat16, dtype, float16
-from ..notices import warn_user
-from ..tensor import Tensor
+from ..core.basics.device import device
+from ..core.basics.dtypes import bfloat16, dtype, float16
+from ..core.basics.notices import warn_user
+from ..core.mode import current_mode, set_mode
+from ..core.tensor import Tensor
 
 _dtypes: dict[str, dtype] = {"cpu": bfloat16, "cuda": float16}
 _cache = True

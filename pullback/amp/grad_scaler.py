@@ -8,11 +8,11 @@ import numpy as np
 
 import pullback
 
-from ..creation import tensor
-from ..device import cpu
-from ..interrupts import uninterrupted
-from ..notices import warn_user
-from ..tensor import Tensor
+from ..core.basics.device import cpu
+from ..core.basics.interrupts import uninterrupted
+from ..core.basics.notices import warn_user
+from ..core.tensor import Tensor
+from ..functional.creation import tensor
 
 _READY, _UNSCALED, _STEPPED = range(3)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..notices import warn_user
+from ..core.basics.notices import warn_user
 from .autocast_mode import autocast as _autocast
 from .grad_scaler import GradScaler as _GradScaler
 

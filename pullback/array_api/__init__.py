@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes as _dtypes
-from ..dtypes import (
+from ..core.basics import dtypes as _dtypes
+from ..core.basics.dtypes import (
     complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
 )  # fmt: skip
 from . import _operators, fft, linalg
@@ -47,7 +47,7 @@ from ._searching import (
     unique_inverse, unique_values, where,
 )  # fmt: skip
 from collections.abc import Callable
-from ..on_demand import names_on_demand
+from ..core.basics.on_demand import names_on_demand
 
 __array_api_version__ = "2024.12"
 

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import wrap
-from ..device import device as device_type
-from ..device import require_cpu
-from ..dtypes import dtype as dtype_type
-from ..dtypes import from_numpy_dtype, int64
+from ..core.basics.device import device as device_type
+from ..core.basics.device import require_cpu
+from ..core.basics.dtypes import dtype as dtype_type
+from ..core.basics.dtypes import from_numpy_dtype, int64
+from ..core.basics.quiet import restore, silence, warning_settings
+from ..core.tape import wrap
+from ..core.tensor import Tensor, disabled_torch_function
 from ..functional import indexing
-from ..interop.numpy_functions import tracked
-from ..methods import alias_of, matrix_transposed, transposed
-from ..quiet import restore, silence, warning_settings
-from ..tensor import Tensor, disabled_torch_function
+from ..functional.methods import alias_of, matrix_transposed, transposed
+from ..shell.interop.numpy_functions import tracked
 
 
 class Array(Tensor):

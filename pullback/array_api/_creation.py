@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import dtype as dtype_type
-from ..methods import alias_of
-from ..tensor import Tensor
+from ..core.basics.dtypes import dtype as dtype_type
+from ..core.tensor import Tensor
+from ..functional.methods import alias_of
 from ._array import Array, adopt, check_device, dispatched, numpy_dtype, plain, run, wrapped
 
 Shape = int | tuple[int, ...]
@@ -37,7 +37,7 @@ def _numbers(obj: Any) -> Any:
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """An array on the memory of another library's array."""
-    from ..interop import from_dlpack as share
+    from ..shell.interop import from_dlpack as share
 
     return asarray(share(x, device=device, copy=copy))
 

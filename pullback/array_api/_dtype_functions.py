@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dtypes import bool_, from_numpy_dtype
-from ..dtypes import dtype as dtype_type
-from ..interop.numpy_functions import tracked
-from ..tensor import Tensor
+from ..core.basics.dtypes import bool_, from_numpy_dtype
+from ..core.basics.dtypes import dtype as dtype_type
+from ..core.tensor import Tensor
+from ..shell.interop.numpy_functions import tracked
 from ._array import Array, adopt, check_device, numpy_dtype, run
 from ._creation import asarray
 

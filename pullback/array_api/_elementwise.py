@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..interop.numpy_functions import tracked
-from ..tensor import Tensor
+from ..core.tensor import Tensor
+from ..shell.interop.numpy_functions import tracked
 from . import _special_cases
 from ._array import Array, computed, dispatched, plain, run, run_discrete, same_dtype
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..device import cpu, device
+from ..core.basics import dtypes
+from ..core.basics.device import cpu, device
 
 _DTYPES = {
     "bool": dtypes.bool_, "int8": dtypes.int8, "int16": dtypes.int16, "int32": dtypes.int32, "int64": dtypes.int64,

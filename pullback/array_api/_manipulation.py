@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from ._array import Array, adopt, dispatched, run, same_dtype
 
 Axes = int | tuple[int, ...] | None

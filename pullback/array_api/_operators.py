@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import writes
-from ..tensor import Tensor
+from ..core import writes
+from ..core.tensor import Tensor
 from . import _elementwise as elementwise
 from ._array import Array
 from .linalg import matmul

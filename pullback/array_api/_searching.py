@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..interop.numpy_functions import tracked
-from ..tensor import Tensor
+from ..core.tensor import Tensor
+from ..shell.interop.numpy_functions import tracked
 from ._array import Array, dispatched, run, run_discrete, same_dtype
 
 UniqueAll: Any = type(np.unique_all(np.empty(0)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 
 
 def floor_divide(x1: Any, x2: Any) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import dtype as dtype_type
-from ..tensor import Tensor
+from ..core.basics.dtypes import dtype as dtype_type
+from ..core.tensor import Tensor
 from ._array import Array, check_device, numpy_dtype, run, wrapped
 
 __all__ = [

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import dtype as dtype_type
-from ..interop.numpy_functions import tracked
-from ..tensor import Tensor
+from ..core.basics.dtypes import dtype as dtype_type
+from ..core.tensor import Tensor
+from ..shell.interop.numpy_functions import tracked
 from ._array import Array, dispatched, numpy_dtype, run, run_discrete, same_dtype
 
 __all__ = [

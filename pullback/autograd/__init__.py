@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..on_demand import names_on_demand
-from . import tape as _tape  # first: it ties Tensor, views and operations together
+from ..core import tape as _tape  # first: it ties Tensor, views and operations together
+from ..core.basics.on_demand import names_on_demand
+from ..core.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from ..core.mode import is_grad_enabled, is_inference_mode_enabled
+from ..core.roots import backward, grad
 from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
-from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
-from .mode import is_grad_enabled, is_inference_mode_enabled
-from .roots import backward, grad
 
 if TYPE_CHECKING:
+    from ..transforms.safe_mode import is_safe_gradients_enabled as is_safe_gradients_enabled
+    from ..transforms.safe_mode import safe_gradients as safe_gradients
+    from ..transforms.safe_mode import set_safe_gradients as set_safe_gradients
     from . import forward_ad as forward_ad
     from . import functional as functional
     from . import graph as graph
@@ -23,9 +26,6 @@ if TYPE_CHECKING:
     from .function import Function as Function
     from .gradcheck import gradcheck as gradcheck
     from .gradcheck import gradgradcheck as gradgradcheck
-    from .safe_mode import is_safe_gradients_enabled as is_safe_gradients_enabled
-    from .safe_mode import safe_gradients as safe_gradients
-    from .safe_mode import set_safe_gradients as set_safe_gradients
     from .variable import Variable as Variable
 
 __all__ = [
@@ -40,13 +40,13 @@ __getattr__ = names_on_demand(
     modules="_functions anomaly_mode forward_ad function functional grad_mode graph profiler profiler_util variable".split(),
     names={
         ".function": "Function InplaceFunction NestedIOFunction",
-        ".grad_mode": "_force_original_view_tracking _unsafe_preserve_version_counter enforce_grad_layout_policy "
+        "..core.grad_mode": "_force_original_view_tracking _unsafe_preserve_version_counter enforce_grad_layout_policy "
         "is_multithreading_enabled is_view_replay_enabled",
         ".gradcheck": "GradcheckError gradcheck gradgradcheck",  # the function hides its module, as in torch
         ".profiler": "_profiler_enabled kineto_available",
-        ".roots": "_calculate_shape",
-        ".safe_mode": "is_safe_gradients_enabled safe_gradients set_safe_gradients",
+        "..core.roots": "_calculate_shape",
+        "..transforms.safe_mode": "is_safe_gradients_enabled safe_gradients set_safe_gradients",
         ".variable": "Variable _is_checkpoint_valid",
-        ".saved": "SavedTensor:RawSaved",
+        "..core.saved": "SavedTensor:RawSaved",
     },
 )

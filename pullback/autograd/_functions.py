@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from .function import Function
 
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import all_values
-from ..notices import PACKAGE, warn_user
-from ..tensor import Tensor
-from .grad_mode import ModeSwitch
-from .mode import current_mode, set_mode
-from .node import Node
-from .tape import wrap
+from ..core.basics.notices import PACKAGE, warn_user
+from ..core.grad_mode import ModeSwitch
+from ..core.mode import current_mode, set_mode
+from ..core.node import Node
+from ..core.tape import wrap
+from ..core.tensor import Tensor
+from ..transforms.arrays.batched import all_values
 
 
 class Anomaly:

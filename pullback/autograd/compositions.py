@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import Batched
+from ..core.grad_mode import enable_grad
+from ..core.roots import grad
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from ..ops.pointwise import identity
-from ..tensor import Tensor
-from .grad_mode import enable_grad
-from .roots import grad
-from .tape import wrap
+from ..transforms.arrays.batched import Batched
 
 
 def recorded_pullback(

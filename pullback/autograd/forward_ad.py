@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..on_demand import names_on_demand
+from ..core import tape
+from ..core.basics.on_demand import names_on_demand
+from ..core.grad_mode import ModeSwitch
+from ..core.mode import current_mode, set_mode
+from ..core.tensor import Tensor
 from ..ops.shape import alias
 from ..ops.striding import extent_of, geometry_of, same_places, view_at
-from ..tensor import Tensor
-from . import tape
-from .forward_mode import below_level, forget_level, open_level, set_tangent, tangents_of
-from .grad_mode import ModeSwitch
-from .mode import current_mode, set_mode
+from ..transforms.forward_mode import below_level, forget_level, open_level, set_tangent, tangents_of
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 

@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from ..notices import warn_user
-from ..storage import storage_of
-from ..tensor import Anchor, Tensor
-from .cotangents import metadata_of
-from .fit import dense
+from ..core.basics.notices import warn_user
+from ..core.basics.storage import storage_of
+from ..core.cotangents import metadata_of
+from ..core.fit import dense
+from ..core.general import show_new_node
+from ..core.grad_mode import no_grad
+from ..core.mode import current_mode
+from ..core.node import FREED, Node, NodeType, fill
+from ..core.plan import Call, Plan
+from ..core.recording import kept
+from ..core.saved import SECOND_TIME, RawSaved, SavedTensor, describe_write, packed_output
+from ..core.tape import wrap
+from ..core.tensor import Anchor, Tensor
+from ..core.views import look_at_history
 from .function_outputs import connect_outputs
-from .general import show_new_node
-from .grad_mode import no_grad
-from .mode import current_mode
-from .node import FREED, Node, NodeType, fill
-from .plan import Call, Plan
-from .recording import kept
-from .saved import SECOND_TIME, RawSaved, SavedTensor, describe_write, packed_output
-from .tape import wrap
-from .views import look_at_history
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
@@ -215,7 +215,7 @@ class CustomNode(Node, FunctionCtx):
         grads = [self.materialized(sweep, number, part) for number, part in enumerate(parts)]
         backward = self.user_backward()
         if sweep.level:  # a batched pass
-            from .hooks import called
+            from ..core.hooks import called
 
             results = called(sweep, lambda *given: _unnested(backward, self, given), *grads)
         else:
@@ -395,7 +395,7 @@ class Function(metaclass=FunctionMeta):
             args = _bound(cls, args, kwargs)
         mode = current_mode()
         if mode.dual_level or _any_batched(args) or mode.batch_level and cls.vmap is not Function.vmap:
-            from .custom_transforms import apply_transformed
+            from ..transforms.custom_transforms import apply_transformed
 
             return apply_transformed(cls, args)
         return run_function(cls, args)
@@ -515,7 +515,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
             return outputs
         if not any(isinstance(grad, Tensor) and grad.requires_grad for grad in grads):
             return outputs
-        from .special_nodes import DelayedError
+        from ..core.special_nodes import DelayedError
 
         single = not isinstance(outputs, tuple)
         results = (outputs,) if single else outputs

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..notices import warn_user
+from ..core import writes
+from ..core.basics.notices import warn_user
+from ..core.basics.storage import storage_of
+from ..core.grad_mode import no_grad
+from ..core.mode import current_mode
+from ..core.recording import edges_of
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
 from ..ops.pointwise import identity
-from ..storage import storage_of
-from ..tensor import Tensor
-from . import writes
-from .grad_mode import no_grad
-from .mode import current_mode
-from .recording import edges_of
-from .tape import apply, wrap
 
 if TYPE_CHECKING:
     from .function import CustomNode

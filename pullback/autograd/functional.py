@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
-from . import roots
+from ..core import roots
+from ..core.grad_mode import enable_grad
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from .functional_checks import (
     _as_tuple,  # noqa: F401
     _grad_postprocess,  # noqa: F401
@@ -27,8 +29,6 @@ from .functional_checks import (
     validate_v,
     zeros_for,
 )
-from .grad_mode import enable_grad
-from .tape import wrap
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

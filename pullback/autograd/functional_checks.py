@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
-from .tape import wrap
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 
 
 def as_tuple(value: Any, name: str, function: str) -> tuple[tuple[Any, ...], bool]:

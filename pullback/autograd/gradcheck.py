@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..notices import warn_user
-from ..tensor import Tensor, anchor_of
-from . import roots
-from .grad_mode import enable_grad
+from ..core import roots
+from ..core.basics.notices import warn_user
+from ..core.grad_mode import enable_grad
+from ..core.tape import wrap
+from ..core.tensor import Tensor, anchor_of
 from .gradcheck_passes import (
     check_batched,
     check_batched_forward,
@@ -27,7 +28,6 @@ from .gradcheck_passes import (
     floating_outputs,
 )
 from .numerical import GradcheckError, allclose, directional, numerical_jacobians
-from .tape import wrap
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

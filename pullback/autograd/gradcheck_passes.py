@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..notices import warn_user
-from ..tensor import Tensor
-from . import roots
+from ..core import roots
+from ..core.basics.notices import warn_user
+from ..core.grad_mode import enable_grad
+from ..core.special_nodes import UndefinedGrad
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from .forward_ad import dual_level, make_dual, unpack_dual
-from .grad_mode import enable_grad
 from .numerical import GradcheckError, allclose
-from .special_nodes import UndefinedGrad
-from .tape import wrap
 
 if TYPE_CHECKING:
     from .gradcheck import _Check

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
-from ..storage import storage_of
-from ..tensor import Anchor, Tensor, anchor_of, fields, leaf_hooks
+from ..core.basics.storage import storage_of
+from ..core.mode import current_mode, set_mode
+from ..core.node import Node as _Node
+from ..core.node import add_hook
+from ..core.tensor import Anchor, Tensor, anchor_of, fields, leaf_hooks
 from ..utils.hooks import RemovableHandle
-from .mode import current_mode, set_mode
-from .node import Node as _Node
-from .node import add_hook
 
 __all__ = [
     "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook",
@@ -136,7 +136,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Tell autograd that the memory of these tensors was written by other means."""
-    from .writes import bump
+    from ..core.writes import bump
 
     for item in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not item._inference:
@@ -186,7 +186,7 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor: Tensor) -> Any:
-            from .tape import wrap
+            from ..core.tape import wrap
 
             return wrap(tensor._array.copy())
 
@@ -235,7 +235,7 @@ class allow_mutation_on_saved_tensors:
     """Inside, saved tensors may be written in place: backward sees the values of the time they were saved."""
 
     def __enter__(self) -> Any:
-        from .mutation import Active, MutationContext
+        from ..transforms.mutation import Active, MutationContext
 
         if Active.context is not None:
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
@@ -245,7 +245,7 @@ class allow_mutation_on_saved_tensors:
         return self._context
 
     def __exit__(self, *args: object) -> None:
-        from .mutation import Active
+        from ..transforms.mutation import Active
 
         self._hooks.__exit__(*args)
         self._context.clear()
@@ -274,7 +274,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
     """Call `fn` once a pass: with all gradients when the last is there ("all"), or with the first one ("any")."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    from .multi_hooks import MultiGradHook
+    from ..core.multi_hooks import MultiGradHook
 
     hook = MultiGradHook(tuple(tensors), fn, mode)
     return _MultiHandle([tensor.register_hook(hook.receiver(position)) for position, tensor in enumerate(tensors)])

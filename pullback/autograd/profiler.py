@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.mode import current_mode
 from ..profiler import kineto_available, record_function
 from ..profiler import profile as _profile
-from .mode import current_mode
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
 __all__ = [

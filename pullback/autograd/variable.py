@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 
 __all__ = ["Variable"]
 
@@ -28,7 +28,7 @@ class _Engine:
     @staticmethod
     def queue_callback(callback: Callable[[], Any]) -> None:
         """Call `callback` when the running backward pass is over and its gradients are in place."""
-        from .running import running_sweep
+        from ..core.running import running_sweep
 
         sweep = running_sweep()
         if sweep is None:

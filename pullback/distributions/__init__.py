@@ -60,7 +60,7 @@ from . import _kl_cross, _kl_multivariate, _kl_same  # isort: skip
 from collections.abc import Callable
 from typing import Any
 
-from ..on_demand import names_on_demand
+from ..core.basics.on_demand import names_on_demand
 
 __all__ = [
     "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform", "Categorical", "Cauchy",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pullback
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from .utils import lazy_property
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pullback
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from ._kl_same import infinite_where
 from .bernoulli import Bernoulli
 from .beta import Beta

@@ -7,8 +7,8 @@ from typing import Any
 
 import pullback
 
+from ..core.tensor import Tensor
 from ..nn.functional import softplus
-from ..tensor import Tensor
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial

@@ -8,8 +8,8 @@ from typing import Any
 
 import pullback
 
+from ..core.tensor import Tensor
 from ..nn.functional import softplus
-from ..tensor import Tensor
 from . import constraints
 from ._transform_base import Transform
 from .utils import NUMBER, broadcast_all, lazy_property

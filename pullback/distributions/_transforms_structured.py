@@ -8,8 +8,8 @@ from typing import Any
 
 import pullback
 
+from ..core.tensor import Tensor
 from ..nn.functional import logsigmoid, pad, softplus
-from ..tensor import Tensor
 from . import constraints
 from ._transform_base import Transform
 from ._transforms_elementwise import _Parameterless, clipped_sigmoid

@@ -7,7 +7,7 @@ from typing import Any
 
 import pullback
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from . import constraints
 from .distribution import EMPTY, Distribution, check_probs_or_logits, enumerated
 from .utils import lazy_property, logits_to_probs, probs_to_logits

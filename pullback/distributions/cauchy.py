@@ -8,7 +8,7 @@ from typing import Any
 
 import pullback
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from ._families import LocationScale
 from .distribution import EMPTY
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pullback
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from .utils import all_hold
 
 __all__ = [

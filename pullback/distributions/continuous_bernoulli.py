@@ -8,8 +8,8 @@ from typing import Any
 
 import pullback
 
+from ..core.tensor import Tensor
 from ..nn.functional import binary_cross_entropy_with_logits
-from ..tensor import Tensor
 from . import constraints
 from ._families import BinaryParameter
 from .distribution import EMPTY

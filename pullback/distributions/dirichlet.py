@@ -7,9 +7,9 @@ from typing import Any
 
 import pullback
 
+from ..core.tensor import Tensor
 from ..kernels.draw_slopes import dirichlet_slope
 from ..nn.functional import one_hot
-from ..tensor import Tensor
 from . import constraints
 from .distribution import EMPTY
 from .exp_family import ExponentialFamily

@@ -11,8 +11,8 @@ from typing import Any
 
 import pullback
 
-from ..notices import warn_user
-from ..tensor import Tensor
+from ..core.basics.notices import warn_user
+from ..core.tensor import Tensor
 from . import constraints
 from .utils import NUMBER, all_hold, lazy_property
 

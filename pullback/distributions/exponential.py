@@ -7,7 +7,7 @@ from typing import Any
 
 import pullback
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from . import constraints
 from .distribution import EMPTY, batch_shape_of
 from .exp_family import ExponentialFamily

@@ -8,7 +8,7 @@ from typing import Any
 
 import pullback
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from . import constraints
 from .distribution import EMPTY, Distribution, batch_shape_of
 from .gamma import Gamma

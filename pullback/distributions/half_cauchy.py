@@ -7,7 +7,7 @@ from typing import Any
 
 import pullback
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from ._families import HalfDistribution
 from .cauchy import Cauchy
 

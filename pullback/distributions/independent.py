@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from . import constraints
 from .distribution import EMPTY, Distribution
 from .utils import _sum_rightmost

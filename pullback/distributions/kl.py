@@ -11,8 +11,8 @@ from typing import Any
 
 import pullback
 
-from ..notices import warn_user
-from ..tensor import Tensor
+from ..core.basics.notices import warn_user
+from ..core.tensor import Tensor
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .utils import _sum_rightmost

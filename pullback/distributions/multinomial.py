@@ -8,7 +8,7 @@ from typing import Any
 
 import pullback
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from . import constraints
 from ._families import CategoricalInside
 from .binomial import Binomial

@@ -7,8 +7,8 @@ from typing import Any
 
 import pullback
 
+from ..core.tensor import Tensor
 from ..nn.functional import one_hot
-from ..tensor import Tensor
 from . import constraints
 from ._families import CategoricalInside
 from .distribution import EMPTY

@@ -7,7 +7,7 @@ from typing import Any
 
 import pullback
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from . import constraints
 from ._families import BinaryParameter, Relaxed
 from .distribution import EMPTY, Distribution

@@ -8,7 +8,7 @@ from typing import Any
 
 import pullback
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from . import constraints
 from .chi2 import Chi2
 from .distribution import EMPTY, Distribution

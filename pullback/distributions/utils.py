@@ -8,9 +8,9 @@ from typing import Any
 
 import pullback
 
-from ..arrays.batched import all_values
+from ..core.tensor import Tensor
 from ..nn.functional import softmax
-from ..tensor import Tensor
+from ..transforms.arrays.batched import all_values
 
 euler_constant: float = 0.57721566490153286060
 

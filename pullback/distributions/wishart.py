@@ -8,8 +8,8 @@ from typing import Any
 
 import pullback
 
-from ..notices import warn_user
-from ..tensor import Tensor
+from ..core.basics.notices import warn_user
+from ..core.tensor import Tensor
 from . import constraints
 from ._covariance import CovarianceParameter, only_matrix
 from .chi2 import Chi2

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.cotangents import metadata_of
-from ..autograd.roots import _implicit_one, _weight_array, _weights_for, root_of
-from ..tensor import Tensor
+from ..core.cotangents import metadata_of
+from ..core.roots import _implicit_one, _weight_array, _weights_for, root_of
+from ..core.tensor import Tensor
 from .collect import Collection, tensors_of, undisturbed
 from .contributions import contributions
 from .explanation import Explanation

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.cotangents import metadata_of
-from ..autograd.engine import Sweep
-from ..autograd.mode import current_mode, set_mode
-from ..autograd.node import FREED, Node
-from ..autograd.recording import SavedList
-from ..autograd.roots import _as_tuple
-from ..autograd.saved import SavedTensor, arrays_of
-from ..quiet import restore, silence, warning_settings
-from ..tensor import Anchor, Tensor
+from ..core.basics.quiet import restore, silence, warning_settings
+from ..core.cotangents import metadata_of
+from ..core.engine import Sweep
+from ..core.mode import current_mode, set_mode
+from ..core.node import FREED, Node
+from ..core.recording import SavedList
+from ..core.roots import _as_tuple
+from ..core.saved import SavedTensor, arrays_of
+from ..core.tensor import Anchor, Tensor
 from .names import Names, infer_modules, line_of, parent
 from .records import Arrow, Leaf, Operation, Saved, measure
 from .rules import described, is_square, rule_texts

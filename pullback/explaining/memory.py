@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.node import FREED
-from ..autograd.roots import root_of
-from ..tensor import Anchor
+from ..core.node import FREED
+from ..core.roots import root_of
+from ..core.tensor import Anchor
 from .collect import Collection, array_of, saved_values, tensors_of, title_of
 from .names import gather, line_of
 from .records import Line, bytes_text, shape_text

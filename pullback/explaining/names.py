@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
 
-from ..notices import PACKAGE
-from ..tensor import Tensor
+from ..core.basics.notices import PACKAGE
+from ..core.tensor import Tensor
 from .records import Line
 
 _FRAME = re.compile(r'\s*File "(.*)", line (\d+), in [^\n]*(?:\n\s*(.*))?')

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.anomaly_mode import Anomaly, user_line
-from ..autograd.mode import current_mode, set_mode
-from ..methods import replaced
-from ..storage import next_order
-from ..tensor import Tensor, anchor_of
+from ..core.basics.storage import next_order
+from ..core.mode import current_mode, set_mode
+from ..core.tensor import Tensor, anchor_of
+from ..functional.methods import replaced
 
 
 class Cut:

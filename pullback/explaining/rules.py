@@ -1,6 +1,6 @@
 """What each input of an operation gets when the cotangent of its output is `g`: the operation's own rule, run on names.
 
-`g * (1 - out * out)` is what the rule computed in this very pass (arrays/spelled.py), with the user's names for values
+`g * (1 - out * out)` is what the rule computed in this very pass (transforms/arrays/spelled.py), with the user's names for values
 that have some. It is Python: `evaluate` computes it with NumPy's functions and the operations of `pullback.ops`. The few
 rules that need elements and not names (of recurrent cells, which write into memory) are described by what they use.
 """
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..arrays.spelled import name_of, operations, spell
-from ..arrays.terms import text
 from ..ops.pointwise import multiply_itself
+from ..transforms.arrays.spelled import name_of, operations, spell
+from ..transforms.arrays.terms import text
 from .records import plain
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.node import FREED
-from ..tensor import Anchor, Tensor
+from ..core.node import FREED
+from ..core.tensor import Anchor, Tensor
 from .collect import Collection, array_of
 from .recording import cuts_behind
 from .records import Operation, Root, Warning_, number, plain

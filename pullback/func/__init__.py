@@ -10,7 +10,7 @@ functions of modules; `rearrange` (`patterns.py`) is about axes. Ours, and reach
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..on_demand import names_on_demand
+from ..core.basics.on_demand import names_on_demand
 from .batching import chunk_vmap as chunk_vmap
 from .batching import vmap
 from .forward import hessian, jacfwd, jvp

@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import Batched, NotBatchable, level_of
-from ..arrays.batching_rules import is_tensor
-from ..arrays.own_memory import look_at_base
-from ..arrays.randomness import randomness_of_level
-from ..autograd.batched_grad import batch_level
-from ..autograd.general import payload_of
-from ..autograd.mode import current_mode
-from ..autograd.tape import wrap
+from ..core.basics.notices import warn_user
+from ..core.general import payload_of
+from ..core.mode import current_mode
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from ..functional.refusals import suggesting
-from ..notices import warn_user
 from ..ops.striding import address
-from ..tensor import Tensor
+from ..transforms.arrays.batched import Batched, NotBatchable, level_of
+from ..transforms.arrays.batching_rules import is_tensor
+from ..transforms.arrays.own_memory import look_at_base
+from ..transforms.arrays.randomness import randomness_of_level
+from ..transforms.batched_grad import batch_level
 from ..utils._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .wrapping import _depth, name_of
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import Batched
-from ..arrays.randomness import randomness_of_level
-from ..autograd.batched_grad import batch_level, unbatched
 from ..autograd.forward_ad import dual_at, next_level
-from ..autograd.forward_mode import below_level, forget_level, open_level, tangents_of
-from ..autograd.mode import current_mode, set_mode
-from ..autograd.tape import wrap
+from ..core.mode import current_mode, set_mode
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from ..functional.refusals import suggesting
-from ..tensor import Tensor
+from ..transforms.arrays.batched import Batched
+from ..transforms.arrays.randomness import randomness_of_level
+from ..transforms.batched_grad import batch_level, unbatched
+from ..transforms.forward_mode import below_level, forget_level, open_level, tangents_of
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from .reverse import _check_tensors, _with_aux, jacrev
 from .wrapping import _depth, check_aux, check_real, replaced, selected

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import wrap
+from ..core.tape import wrap
 from ..utils._pytree import tree_flatten, tree_unflatten
 from .forward import _check, jvp
 from .reverse import _check_tensors, gradients_of

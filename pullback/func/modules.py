@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 
 
 def functional_call(
@@ -57,7 +57,7 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
 
 def _stacked(tensors: list[Tensor], name: str) -> Tensor:
-    from ..autograd.grad_mode import no_grad
+    from ..core.grad_mode import no_grad
     from ..functional.registry import FUNCTIONS
 
     wanted = tensors[0].requires_grad

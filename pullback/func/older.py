@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import func
+from ..core.basics.notices import warn_user
+from ..core.basics.on_demand import names_on_demand
 from ..functional.registry import FUNCTIONS
 from ..nn import Module
-from ..notices import warn_user
-from ..on_demand import names_on_demand
 from .batching import chunk_vmap
 from .batching import vmap as current_vmap
 from .modules import functional_call, replace_all_batch_norm_modules_
@@ -29,7 +29,7 @@ __all__ = [
 
 def _placeholder(name: str) -> Any:
     """Functorch had more, which may be imported."""
-    from ..torch_names.placeholders import placeholder
+    from ..shell.torch_names.placeholders import placeholder
 
     return None if name.startswith("_") else placeholder(f"torch._functorch.{name}")
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 
+from ..core.tensor import Tensor
 from ..functional.joining import stack
-from ..tensor import Tensor
 
 __all__ = ["rearrange"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import roots
-from ..autograd.tape import wrap
+from ..core import roots
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from ..functional.refusals import suggesting
-from ..tensor import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten, treespec_pprint
 from .wrapping import (
     check_argnums,

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import roots
-from ..autograd.cotangents import metadata_of
-from ..autograd.fit import fit_tensor
-from ..autograd.grad_mode import enable_grad, inference_mode
-from ..autograd.reach import nodes_leading_to
-from ..autograd.saved import tensors_of
-from ..autograd.tape import wrap
-from ..tensor import Tensor, anchor_of
+from ..core import roots
+from ..core.cotangents import metadata_of
+from ..core.fit import fit_tensor
+from ..core.grad_mode import enable_grad, inference_mode
+from ..core.reach import nodes_leading_to
+from ..core.saved import tensors_of
+from ..core.tape import wrap
+from ..core.tensor import Tensor, anchor_of
 from ..utils._pytree import tree_flatten, tree_unflatten
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import roots
-from ..autograd.batched_grad import gradient_rows
-from ..autograd.grad_mode import inference_mode
-from ..autograd.tape import wrap
-from ..tensor import Tensor, anchor_of
+from ..core import roots
+from ..core.grad_mode import inference_mode
+from ..core.tape import wrap
+from ..core.tensor import Tensor, anchor_of
+from ..transforms.batched_grad import gradient_rows
 from .sparsity import dependence
 
 

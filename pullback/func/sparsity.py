@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import Batched
-from ..autograd.batched_grad import batch_level
-from ..autograd.cotangents import metadata_of
-from ..autograd.engine import Sweep
-from ..autograd.fit import fit_array
-from ..autograd.reach import nodes_leading_to
-from ..autograd.saved import arrays_of
+from ..core.cotangents import metadata_of
+from ..core.engine import Sweep
+from ..core.fit import fit_array
+from ..core.reach import nodes_leading_to
+from ..core.saved import arrays_of
 from ..kernels.thresholds import PROBED_ENTRIES
 from ..multi import treatments
+from ..transforms.arrays.batched import Batched
+from ..transforms.batched_grad import batch_level
 
 Pairs = tuple[np.ndarray, np.ndarray]  # (positions in the output, positions in the input)
 

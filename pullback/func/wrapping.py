@@ -7,15 +7,15 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.batched import Batched, level_of
-from ..arrays.batching_rules import is_tensor
-from ..arrays.own_memory import followed
-from ..autograd.general import payload_of
-from ..autograd.mode import current_mode, set_mode, transform_depth
-from ..autograd.tape import apply, wrap
-from ..autograd.writes import cut
+from ..core.general import payload_of
+from ..core.mode import current_mode, set_mode, transform_depth
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor, anchor_of
+from ..core.writes import cut
 from ..ops.shape import alias
-from ..tensor import Tensor, anchor_of
+from ..transforms.arrays.batched import Batched, level_of
+from ..transforms.arrays.batching_rules import is_tensor
+from ..transforms.arrays.own_memory import followed
 from ..utils._pytree import tree_flatten, tree_map, tree_map_only
 
 _depth = transform_depth

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.mode import current_mode
-from ..autograd.op import Op
-from ..autograd.tape import apply, apply_unary, binary, wrap
-from ..dtypes import number_in
+from ..core.basics.dtypes import number_in
+from ..core.mode import current_mode
+from ..core.op import Op
+from ..core.tape import apply, apply_unary, binary, wrap
+from ..core.tensor import Tensor
 from ..ops import pointwise as ops
-from ..tensor import Tensor
 from .beside_arrays import by_numpy
 from .checks import broadcasting, need_first_tensor, need_one_tensor, not_implemented_for, warn_of_older_form
 from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, need_room, operand, promote

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import Batched, DynamicShape, NotBatchable
-from ..arrays.fallback import call_example_by_example
-from ..autograd.tape import apply
-from ..autograd.writes import in_place
+from ..core.tape import apply
+from ..core.tensor import Tensor
+from ..core.writes import in_place
 from ..ops.indexing import pick, put
-from ..tensor import Tensor
+from ..transforms.arrays.batched import Batched, DynamicShape, NotBatchable
+from ..transforms.arrays.fallback import call_example_by_example
 from .index_parsing import FULL, parse
 from .indexing import as_value, check_fits, drop_ones, view
 from .registry import FUNCTIONS

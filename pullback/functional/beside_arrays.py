@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.mode import is_grad_enabled
-from ..notices import PACKAGE
-from ..tensor import Tensor
+from ..core.basics.notices import PACKAGE
+from ..core.mode import is_grad_enabled
+from ..core.tensor import Tensor
 
 # Operators and protocols run for whoever called them; what else calls NumPy here means tensors.
-_FILES = """autograd/tape.py autograd/straightened.py torch_function.py functional/beside_arrays.py
+_FILES = """core/tape.py core/straightened.py shell/torch_function.py functional/beside_arrays.py
             functional/arithmetic.py functional/division.py functional/matmul.py functional/writing.py functional/registry.py
-            interop/__init__.py interop/numpy_functions.py"""
+            shell/interop/__init__.py shell/interop/numpy_functions.py"""
 _BETWEEN = frozenset(PACKAGE + name.replace("/", os.sep) for name in _FILES.split())
-_PASS = "<backward pass>"  # what `autograd/repeats.py` writes
+_PASS = "<backward pass>"  # what `core/written_out/repeats.py` writes
 
 
 def tracked(value: Any) -> bool:
@@ -59,6 +59,6 @@ def by_numpy(ufunc: np.ufunc, a: Any, b: Any) -> Any:
     """What an operator of a tensor and an array gives, if it is left to NumPy; None if not."""
     if not (isinstance(a, np.ndarray) or isinstance(b, np.ndarray)) or not left_to_numpy(a, b):
         return None
-    from ..interop.numpy_functions import ufunc_of_arrays
+    from ..shell.interop.numpy_functions import ufunc_of_arrays
 
     return ufunc_of_arrays(ufunc, "__call__", (a, b), {})

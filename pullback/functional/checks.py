@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op
-from ..autograd.tape import apply, wrap
+from ..core.basics.notices import warn_user
+from ..core.op import Op
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
 from ..kernels.order import ordered
-from ..notices import warn_user
-from ..tensor import Tensor
 from .operands import NUMBERS, as_tensor, broadcast_error, operand, promote
 from .refusals import must_be_tensor
 

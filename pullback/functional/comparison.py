@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import wrap
-from ..constants import FLOAT32, FLOAT64, number
-from ..dtypes import from_numpy_dtype, result_dtype
+from ..core.basics.constants import FLOAT32, FLOAT64, number
+from ..core.basics.dtypes import from_numpy_dtype, result_dtype
+from ..core.basics.quiet import quiet
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from ..kernels.order import converted, ordered
 from ..ops.fusing import zero_of
-from ..quiet import quiet
-from ..tensor import Tensor
 from .checks import answered, need_first_tensor, need_one_tensor, need_tensor, pair_by_pair
 from .operands import _strength, as_operand, as_tensor, broadcast_error
 from .refusals import must_be_tensor

@@ -9,16 +9,16 @@ import functools
 import math
 from typing import Any
 
-from ..autograd.autocast import is_active, without_autocast
-from ..autograd.tape import apply
-from ..autograd.views import as_own
-from ..dtypes import promote_types
-from ..notices import warn_user
+from ..core.basics.dtypes import promote_types
+from ..core.basics.notices import warn_user
+from ..core.tape import apply
+from ..core.tensor import Tensor
+from ..core.views import as_own
 from ..ops import matmul as ops
 from ..ops import norms, pointwise
 from ..ops import shape as shapes
 from ..ops.reductions import sum_axes
-from ..tensor import Tensor
+from ..transforms.autocast import is_active, without_autocast
 from .operands import as_tensor, common_shape, promote, wrap_dim
 from .registry import public
 

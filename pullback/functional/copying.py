@@ -7,21 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from .. import seams
-from ..autograd import writes
-from ..autograd.tape import apply, apply_unary, wrap
-from ..autograd.views import is_broken
-from ..device import cpu, meta, place_of
-from ..device import device as device_type
-from ..dtypes import ALIASES, BOOL, FLOAT, INTEGER, LARGEST_HALF, as_dtype, bfloat16, int8, number_in, uint8
-from ..dtypes import dtype as dtype_type
+from ..core import seams, writes
+from ..core.basics.device import cpu, meta, place_of
+from ..core.basics.device import device as device_type
+from ..core.basics.dtypes import ALIASES, BOOL, FLOAT, INTEGER, LARGEST_HALF, as_dtype, bfloat16, int8, number_in, uint8
+from ..core.basics.dtypes import dtype as dtype_type
+from ..core.basics.layout import dims_of
+from ..core.basics.notices import warn_user
+from ..core.basics.storage import storage_of
+from ..core.tape import apply, apply_unary, wrap
+from ..core.tensor import Tensor
+from ..core.views import is_broken
 from ..kernels.order import has_channels_last, lies_in
-from ..layout import dims_of
-from ..notices import warn_user
 from ..ops import casting as ops
 from ..ops import pointwise
-from ..storage import storage_of
-from ..tensor import Tensor
 from .checks import ONE_VALUE, invalid_combination
 from .operands import NUMBERS, as_operand, common_shape
 from .refusals import must_be_tensor

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import apply, apply_unary, wrap
-from ..dtypes import bool_
-from ..dtypes import dtype as dtype_type
+from ..core.basics.dtypes import bool_
+from ..core.basics.dtypes import dtype as dtype_type
+from ..core.tape import apply, apply_unary, wrap
+from ..core.tensor import Tensor
 from ..ops import cumulative as ops
 from ..ops.pointwise import divide_by_number, multiply_by_number
 from ..ops.sorting import cummax as cummax_op
 from ..ops.sorting import cummin as cummin_op
-from ..tensor import Tensor
 from .checks import not_implemented_for
 from .joining import cat
 from .operands import NUMBERS, as_tensor, wrap_dim

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op
-from ..autograd.tape import wrap
+from ..core.op import Op
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from ..ops import pairs as ops
-from ..tensor import Tensor
 from .beside_arrays import by_numpy
 from .checks import answered, broadcasting, certainly, need_first_tensor, need_one_tensor, not_implemented_for
 from .operands import NUMBERS, as_operand, as_tensor, promote

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import seams
-from ..autograd.op import Op
-from ..autograd.tape import apply, apply_unary, wrap
+from ..core import seams
+from ..core.op import Op
+from ..core.tape import apply, apply_unary, wrap
+from ..core.tensor import Tensor
 from ..ops import casting
 from ..ops import pointwise as ops
 from ..return_types import returned_by
-from ..tensor import Tensor
 from .checks import need_tensor, not_implemented_for
 from .operands import as_tensor, float_operand, need_int
 from .out_argument import store

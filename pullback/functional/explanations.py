@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from .registry import public
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Tensors in memory that is there already: that of a buffer of Python's (`frombuffer`), that of a file (`from_file`).
 
-Arrays of NumPy and other libraries are in `interop/`.
+Arrays of NumPy and other libraries are in `shell/interop/`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import wrap
-from ..dtypes import as_dtype, default_dtype
-from ..notices import warn_user
-from ..tensor import Tensor
+from ..core.basics.dtypes import as_dtype, default_dtype
+from ..core.basics.notices import warn_user
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from .registry import public
 
 

@@ -1,6 +1,6 @@
 """The gate of public functions: what is known of each, and the place where a call of one is taken.
 
-`registry.public` makes the gates. A gate asks first whether somebody takes the call over (`torch_function.py`), reads
+`registry.public` makes the gates. A gate asks first whether somebody takes the call over (`shell/torch_function.py`), reads
 keywords under their other names and `out=`, and says in torch's words what was wrong. Functions that take neither and are
 called so often that this would be felt are direct: they run as they are written (`docs/architecture.md`).
 """
@@ -13,12 +13,12 @@ from inspect import unwrap
 from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from .. import seams
-from ..arrays.batched import NotBatchable
-from ..autograd.autocast import without_autocast
-from ..autograd.mode import current_mode
-from ..autograd.writes import in_place
-from ..tensor import Tensor
+from ..core import seams
+from ..core.mode import current_mode
+from ..core.tensor import Tensor
+from ..core.writes import in_place
+from ..transforms.arrays.batched import NotBatchable
+from ..transforms.autocast import without_autocast
 from .out_argument import store
 from .refusals import blame_argument, note_names, suggest
 
@@ -120,7 +120,7 @@ def gated(facts: Facts) -> Callable[..., Any]:
         try:
             return does(*args, **kwargs)
         except NotBatchable as error:
-            from ..arrays.fallback import call_example_by_example
+            from ..transforms.arrays.fallback import call_example_by_example
 
             return call_example_by_example(does, args, kwargs, error)
         except (TypeError, AttributeError) as error:

@@ -1,6 +1,6 @@
 """Regular structures from sizes or vectors: tril_indices, cartesian_prod, combinations, vander.
 
-Creation in general is in `creation.py`, `meshgrid` in `joining.py`.
+Creation in general is in `functional/creation.py`, `meshgrid` in `joining.py`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import apply, wrap
-from ..dtypes import from_numpy_dtype
+from ..core.basics.dtypes import from_numpy_dtype
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
 from ..ops import scatter
-from ..tensor import Tensor
 from . import cumulative, joining, rearranging, shape
 from .operands import need_int
 from .refusals import blamed
@@ -22,7 +22,7 @@ from .registry import public
 
 
 def _numpy_dtype(dtype: Any, default: Any = None) -> np.dtype:
-    from ..creation import numpy_dtype
+    from .creation import numpy_dtype
 
     return default if dtype is None and default is not None else numpy_dtype(dtype)
 
@@ -32,7 +32,7 @@ def _triangle_indices(name: str, find: Any) -> None:
         row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None,
         pin_memory: bool = False, requires_grad: bool = False,
     ) -> Tensor:  # fmt: skip
-        from ..creation import finish
+        from .creation import finish
 
         row, col = need_int(row, name, "row", 1), need_int(col, name, "col", 2)
         offset = need_int(offset, name, "offset", 3)
@@ -106,7 +106,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     count = x._array.size if N is None else N
     if count < 0:
         raise RuntimeError(f"N must be non-negative, got {count}")
-    from ..creation import empty, ones_like
+    from .creation import empty, ones_like
 
     x = x.long() if x._array.dtype.kind in "biu" else x
     if not count:

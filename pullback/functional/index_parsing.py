@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.basics.notices import warn_user
+from ..core.tensor import Tensor
 from ..kernels.thresholds import LOOKED_AT_EXPANDED
-from ..notices import warn_user
-from ..tensor import Tensor
 
 ndarray = np.ndarray
 FULL = slice(None)

@@ -11,19 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import seams
-from ..arrays.batched import NotBatchable
-from ..autograd import writes
-from ..autograd.mode import Mode, current_mode
-from ..autograd.tape import apply, apply_unary, wrap
-from ..autograd.view_making import view_of
-from ..constants import FLOAT32, FLOAT64
-from ..dtypes import LARGEST_HALF, number_in
+from ..core import seams, writes
+from ..core.basics.constants import FLOAT32, FLOAT64
+from ..core.basics.dtypes import LARGEST_HALF, number_in
+from ..core.basics.storage import storage_of
+from ..core.mode import Mode, current_mode
+from ..core.tape import apply, apply_unary, wrap
+from ..core.tensor import Tensor
+from ..core.view_making import view_of
 from ..ops import indexing as ops
 from ..ops import shape as shapes
 from ..ops.casting import copy_over
-from ..storage import storage_of
-from ..tensor import Tensor
+from ..transforms.arrays.batched import NotBatchable
 from .index_parsing import FULL, check_arrays, kept, out_of_bounds, parse, parse_arrays, parse_basic
 from .operands import NUMBERS, as_operand, broadcasts_to
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import seams
-from ..autograd.mode import current_mode
-from ..autograd.node import Node, fill
-from ..autograd.op import Op
-from ..autograd.tape import apply, wrap
-from ..autograd.views import refresh
-from ..notices import warn_user
+from ..core import seams
+from ..core.basics.notices import warn_user
+from ..core.mode import current_mode
+from ..core.node import Node, fill
+from ..core.op import Op
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor, anchor_of
+from ..core.views import refresh
 from ..ops import rearranging
-from ..tensor import Tensor, anchor_of
 from . import shape as shapes
 from .operands import promote, wrap_dim
 from .out_argument import store
@@ -263,7 +263,7 @@ def block_diag(*tensors: Any) -> Tensor:
     """A matrix with these matrices on its diagonal; vectors are rows."""
     items = list(tensors)
     if not items:
-        from ..creation import empty
+        from .creation import empty
 
         return empty((1, 0))
     for number, x in enumerate(items):

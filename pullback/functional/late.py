@@ -13,11 +13,12 @@ from typing import Any
 # Loaded with the package.
 EARLY: frozenset[Any] = frozenset(
     {
-        "arithmetic", "comparison", "copying", "division", "elementary", "indexing", "joining", "matmul", "reductions",
-        "shape", "shape_in_place", "splitting", "tensor_facts", "writing",
+        "arithmetic", "comparison", "copying", "creation", "division", "elementary", "from_data", "indexing", "joining",
+        "matmul", "methods", "ranges", "reductions", "runtime", "shape", "shape_in_place", "splitting", "tensor_facts",
+        "writing",
     }
 )  # fmt: skip
-_NOT_FAMILIES = frozenset({"__init__", "late", "names", "operands", "registry"})
+_NOT_FAMILIES = frozenset({"__init__", "late", "meta", "names", "operands", "registry"})
 
 
 def late_modules() -> list[str]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core.tensor import Tensor
 from ..nn import functional as F
 from ..nn.functional._common import REDUCTIONS
 from ..nn.functional.dropout import feature_dropout as _feature_dropout
 from ..nn.functional.embedding import shorten_rows as _shorten_rows
 from ..nn.functional.grids import GRID_SAMPLE_INTERPOLATION_MODES, GRID_SAMPLE_PADDING_MODES
-from ..tensor import Tensor
 from .gate import another
 from .registry import FUNCTIONS, alias, public
 

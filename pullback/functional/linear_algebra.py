@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays.batched import all_values
-from ..autograd.tape import wrap
-from ..notices import warn_user
-from ..tensor import Tensor
+from ..core.basics.notices import warn_user
+from ..core.tape import wrap
+from ..core.tensor import Tensor
+from ..transforms.arrays.batched import all_values
 from .out_argument import write_out
 from .registry import public
 

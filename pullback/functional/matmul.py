@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import autocast
-from ..autograd.tape import apply, binary
-from ..notices import warn_user
+from ..core.basics.notices import warn_user
+from ..core.tape import apply, binary
+from ..core.tensor import Tensor
 from ..ops import matmul as ops
 from ..ops import pointwise
 from ..ops import shape as shapes
-from ..tensor import Tensor
+from ..transforms import autocast
 from .beside_arrays import by_numpy
 from .checks import warn_of_older_form
 from .operands import as_operand, as_tensor, broadcast_error, need_room_inside, operand, promote
@@ -374,7 +374,7 @@ def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: An
     """`addbmm`, written over this tensor; alone among its kind it lets a tensor that broadcasts grow."""
     if legacy:
         return _older_form(addbmm_, self, batch1, batch2, *legacy)
-    from ..autograd import writes
+    from ..core import writes
 
     if self._array.ndim == 2 and self._array.shape == (batch1._array.shape[1], batch2._array.shape[2]):
         return writes.in_place(self, addbmm, batch1, batch2, beta=beta, alpha=alpha)

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import wrap
-from ..constants import FLOAT32, FLOAT64, number
-from ..dtypes import (
+from ..core.basics.constants import FLOAT32, FLOAT64, number
+from ..core.basics.dtypes import (
     FLOAT,
     INTEGER,
     LARGEST_HALF,
@@ -22,8 +21,9 @@ from ..dtypes import (
     result_dtype,
     scalar_dtype,
 )
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from ..ops.casting import cast
-from ..tensor import Tensor
 from .refusals import must_be_sizes, must_be_tensor
 
 NUMBERS: tuple[Any, ...] = (int, float, complex)  # bool is an int
@@ -36,7 +36,7 @@ def as_tensor(value: Any, name: str = "input", function: str | None = None) -> T
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (*NUMBERS, np.generic, list, tuple)) and not _holds_tensors(value):
-        from ..creation import tensor
+        from .creation import tensor
 
         return tensor(value)
     if function is None:
@@ -66,13 +66,13 @@ def as_operand(value: Any) -> Any:
         return value
     # Classes made from lists and tuples have operators of their own.
     if isinstance(value, np.ndarray) or type(value) is list or type(value) is tuple:
-        from ..creation import tensor
+        from .creation import tensor
 
         return None if _holds_tensors(value) else tensor(value)
     if hasattr(value, "_pullback_apply"):  # a batch, in a rule that runs on tensors
         return wrap(value)
     if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
-        from ..creation import as_tensor as convert
+        from .creation import as_tensor as convert
 
         return convert(value)
     return None

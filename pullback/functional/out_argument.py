@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import seams
-from ..autograd.grad_mode import no_grad
-from ..autograd.mode import current_mode
-from ..autograd.writes import bump, check_no_overlap, check_writable
-from ..dtypes import can_cast
-from ..notices import warn_user
-from ..storage import storage_of
-from ..tensor import Tensor
+from ..core import seams
+from ..core.basics.dtypes import can_cast
+from ..core.basics.notices import warn_user
+from ..core.basics.storage import storage_of
+from ..core.grad_mode import no_grad
+from ..core.mode import current_mode
+from ..core.tensor import Tensor
+from ..core.writes import bump, check_no_overlap, check_writable
 
 KINDS: frozenset[str] = frozenset({"cast", "same", "bool", "joined"})
 
@@ -88,7 +88,7 @@ def write_out(name: str, target: Any, value: Tensor, kind: str = "cast") -> None
         check_no_overlap(target._array)
     mode = current_mode()
     if mode.saved_hooks:
-        from ..autograd.mutation import keep_saved
+        from ..transforms.mutation import keep_saved
 
         keep_saved(target)
     if target._inference and not mode.inference:

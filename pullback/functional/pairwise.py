@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op
-from ..autograd.tape import binary, wrap
-from ..autograd.writes import in_place
-from ..dtypes import complex128, float64
-from ..dtypes import dtype as dtype_type
+from ..core.basics.dtypes import complex128, float64
+from ..core.basics.dtypes import dtype as dtype_type
+from ..core.op import Op
+from ..core.tape import binary, wrap
+from ..core.tensor import Tensor
+from ..core.writes import in_place
 from ..ops import pairs, pointwise
 from ..ops.casting import cast
-from ..tensor import Tensor
 from .checks import (
     apply_to_both,
     broadcasting,

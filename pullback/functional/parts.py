@@ -6,9 +6,9 @@ marks a view and conjugates later, which shows only in `is_conj()`.
 
 from __future__ import annotations
 
-from ..autograd.tape import apply
+from ..core.tape import apply
+from ..core.tensor import Tensor
 from ..ops import casting as ops
-from ..tensor import Tensor
 from .operands import as_tensor
 from .registry import public
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import apply, wrap
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
 from ..ops import quantization as ops
-from ..tensor import Tensor
 from .checks import not_implemented_for
 from .operands import wrap_dim
 from .registry import public

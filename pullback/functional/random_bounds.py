@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import finfo, from_numpy_dtype
-from ..notices import warn_user
+from ..core.basics.dtypes import finfo, from_numpy_dtype
+from ..core.basics.notices import warn_user
 
 _DIGITS: dict[str, int] = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits of the mantissa
 

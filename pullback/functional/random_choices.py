@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.randomness import drawn, drawn_by, drawn_from, refuse_same
-from ..autograd.op import op
-from ..autograd.tape import apply, wrap
-from ..creation import into
+from ..core.op import op
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
 from ..kernels.random import discrete, rejection, streams
 from ..ops.pointwise import flat
-from ..tensor import Tensor
+from ..transforms.arrays.randomness import drawn, drawn_by, drawn_from, refuse_same
 from .checks import certainly, not_implemented_for
+from .creation import into
 from .operands import NUMBERS, as_tensor, common_shape, sizes_of
 from .out_argument import refuse_gradients
 from .random_sampling import _check_chances, _finish, _from, _kind, normal_array, replacement

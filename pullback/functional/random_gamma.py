@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays.randomness import drawn_from
-from ..autograd.op import op
-from ..autograd.tape import apply, wrap
+from ..core.op import op
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
 from ..kernels import draw_slopes
 from ..kernels.random import gammas
-from ..tensor import Tensor
+from ..transforms.arrays.randomness import drawn_from
 from .checks import not_implemented_for
 from .random_sampling import _from
 from .registry import public

@@ -14,21 +14,28 @@ from typing import Any
 import numpy as np
 
 from .. import random as random_module
-from ..arrays.randomness import drawn_along, drawn_by, drawn_from, memory_of_examples, refuse_different, refuse_same
-from ..autograd.mode import current_mode
-from ..autograd.op import Op, op
-from ..autograd.tape import apply, wrap
-from ..autograd.writes import bump, check_no_overlap, check_writable, in_place
-from ..creation import _checked as checked_sizes
-from ..creation import finish
-from ..dtypes import as_dtype, default_dtype, int64
+from ..core.basics.dtypes import as_dtype, default_dtype, int64
+from ..core.basics.layout import dims_of
+from ..core.basics.storage import storage_of
+from ..core.mode import current_mode
+from ..core.op import Op, op
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
+from ..core.writes import bump, check_no_overlap, check_writable, in_place
 from ..kernels.order import dense_order, empty_in, ordered
 from ..kernels.random import discrete, streams
-from ..layout import dims_of
 from ..ops.pointwise import flat
-from ..storage import storage_of
-from ..tensor import Tensor
+from ..transforms.arrays.randomness import (
+    drawn_along,
+    drawn_by,
+    drawn_from,
+    memory_of_examples,
+    refuse_different,
+    refuse_same,
+)
 from .checks import certainly, not_implemented_for
+from .creation import _checked as checked_sizes
+from .creation import finish
 from .operands import need_int
 from .out_argument import write_out
 from .random_bounds import check_permutation, check_uniform, integer_range

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import apply, apply_unary, wrap
-from ..autograd.views import as_own
+from ..core.tape import apply, apply_unary, wrap
+from ..core.tensor import Tensor
+from ..core.views import as_own
 from ..ops import rearranging as ops
 from ..ops import scatter
 from ..ops.casting import clone_contiguous
-from ..tensor import Tensor
 from . import shape
 from .operands import SMALLEST_TOO_LARGE, need_int, need_room, sizes_of, wrap_dim, wrap_dims
 from .refusals import blamed, in_a_row

@@ -11,13 +11,13 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.batched import Batched
-from ..autograd.autocast import is_active
-from ..autograd.mode import current_mode
-from ..autograd.tape import apply
-from ..constants import FLOAT32, FLOAT64
+from ..core.basics.constants import FLOAT32, FLOAT64
+from ..core.mode import current_mode
+from ..core.tape import apply
+from ..core.tensor import Tensor
 from ..ops import recurrence as ops
-from ..tensor import Tensor
+from ..transforms.arrays.batched import Batched
+from ..transforms.autocast import is_active
 from .joining import cat, stack
 from .registry import public
 
@@ -42,8 +42,8 @@ def _fusible(tensors: Sequence[Any], batches: bool = False) -> bool:
 
 
 def _foldable(inputs: tuple[Any, ...], sizes: Any) -> bool:
-    """The function of that name in `arrays/recurrence_rules.py`."""
-    from ..arrays.recurrence_rules import foldable
+    """The function of that name in `transforms/arrays/recurrence_rules.py`."""
+    from ..transforms.arrays.recurrence_rules import foldable
 
     return foldable(inputs, sizes)
 

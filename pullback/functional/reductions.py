@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.tape import apply, apply_unary, wrap
-from ..dtypes import as_dtype
-from ..dtypes import dtype as dtype_type
+from ..core.basics.dtypes import as_dtype
+from ..core.basics.dtypes import dtype as dtype_type
+from ..core.tape import apply, apply_unary, wrap
+from ..core.tensor import Tensor
 from ..ops import counting, statistics
 from ..ops import reductions as ops
 from ..ops.casting import cast
 from ..ops.sorting import max_index, min_index
 from ..return_types import another, returned_by
-from ..tensor import Tensor
 from .checks import invalid_combination, need_first_tensor, not_implemented_for
 from .operands import as_tensor, float_operand, need_bool, sizes_of, wrap_dim, wrap_dims
 from .refusals import blamed

@@ -15,8 +15,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..notices import PACKAGE
-from ..tensor import Tensor
+from ..core.basics.notices import PACKAGE
+from ..core.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 

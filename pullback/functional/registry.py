@@ -1,7 +1,7 @@
 """Where torch-level functions are announced: as names of the package, as Tensor methods, as in-place methods.
 
-`@public()` marks a function of a family module; `methods.py` and the package's `__init__` read the tables. What a call of
-one goes through is `gate.py`.
+`@public()` marks a function of a family module; `methods.py` and the package's `__init__` read the tables. What a call of one
+goes through is `gate.py`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def public(
     `spellings` are other names under which its arguments are understood.
     For `__torch_function__`,
     `asks` is "arguments", "modes" (arguments have no say) or "nobody"; `tensors` is False if it is given none as a rule;
-    `passed` says how torch hands over arguments (`torch_names/handed_over.py`), None: as they were given, and
+    `passed` says how torch hands over arguments (`shell/torch_names/handed_over.py`), None: as they were given, and
     `passed_by_method` the same of the method.
     """
 

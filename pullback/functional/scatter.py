@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import NotBatchable
-from ..autograd import writes
-from ..autograd.tape import apply, wrap
-from ..dtypes import number_in
+from ..core import writes
+from ..core.basics.dtypes import number_in
+from ..core.basics.layout import contiguous_format
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
 from ..kernels.places import write_scatter
-from ..layout import contiguous_format
 from ..ops import indexing
 from ..ops import scatter as ops
 from ..ops import scatter_reduce as reductions
-from ..tensor import Tensor
+from ..transforms.arrays.batched import NotBatchable
 from .checks import ONE_VALUE, invalid_combination
 from .index_parsing import FULL, kept, parse
 from .indexing import check_fits, put_in_place

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.tape import apply, wrap
-from ..dtypes import float32, float64
+from ..core.basics.dtypes import float32, float64
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
 from ..ops import counting
 from ..ops import sorting as ops
 from ..return_types import returned_by
-from ..tensor import Tensor
 from .checks import certainly, not_implemented_for
 from .operands import as_operand, as_tensor, need_bool, need_room, wrap_dim, wrap_dims
 from .out_argument import store, write_out

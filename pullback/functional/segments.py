@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import wrap
-from ..tensor import Tensor
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from .registry import FUNCTIONS, public
 
 _NEUTRAL = {"sum": 0.0, "mean": float("nan"), "prod": 1.0, "max": -float("inf"), "min": float("inf")}

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import all_values
-from ..autograd.tape import apply, wrap
-from ..dtypes import int64
+from ..core.basics.dtypes import int64
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
 from ..ops import scatter as ops
-from ..tensor import Tensor
+from ..transforms.arrays.batched import all_values
 from .index_parsing import largest_unsigned
 from .indexing import getitem
 from .operands import common_shape, number_tensor, wrap_dim

@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..autograd.tape import apply, wrap
-from ..autograd.view_making import view_of, views_of
-from ..dtypes import as_dtype
-from ..dtypes import dtype as dtype_type
+from ..core.basics.dtypes import as_dtype
+from ..core.basics.dtypes import dtype as dtype_type
+from ..core.basics.size import Size
+from ..core.basics.storage import storage_of
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
+from ..core.view_making import view_of, views_of
 from ..kernels.thresholds import VIEW_TRIED
 from ..ops import shape as ops
 from ..ops.casting import clone as clone_op
 from ..ops.casting import clone_contiguous
 from ..ops.splitting import unbind as unbind_op
-from ..size import Size
-from ..storage import storage_of
-from ..tensor import Tensor
 from .operands import common_shape, sizes_of, wrap_dim, wrap_dims
 from .refusals import blamed, in_a_row
 from .registry import public

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd import writes
+from ..core import writes
+from ..core.tensor import Tensor
 from ..ops import shape as ops
-from ..tensor import Tensor
 from .operands import wrap_dim
 from .registry import public
 from .shape import matrix_axes, ones, swapped_axes

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from .operands import need_int
 from .registry import public
 
@@ -33,7 +33,7 @@ def to_sparse(
     dense_dim: int | None = None,
 ) -> Any:
     """A sparse tensor of the elements that are not zero; the last dims stay dense if `sparse_dim` says so."""
-    from ..layout import sparse_coo
+    from ..core.basics.layout import sparse_coo
     from ..sparse.tensor import from_dense
 
     if sparse_dim is None and dense_dim:

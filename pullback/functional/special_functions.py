@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op
-from ..autograd.tape import apply, apply_unary, wrap
+from ..core.basics.quiet import quiet
+from ..core.op import Op
+from ..core.tape import apply, apply_unary, wrap
+from ..core.tensor import Tensor
 from ..ops import special as ops
-from ..quiet import quiet
-from ..tensor import Tensor
 from .checks import apply_to_both, broadcasting, need_one_tensor, need_tensor, not_implemented_for
 from .gate import NUMPY
 from .operands import NUMBERS, float_operand, need_int, need_room, operand, promote

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import apply, wrap
-from ..notices import warn_user
+from ..core.basics.notices import warn_user
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
 from ..ops import fft as ops
 from ..ops.casting import view_as_real
 from ..ops.rearranging import concatenate
-from ..tensor import Tensor
 from .registry import public
 
 

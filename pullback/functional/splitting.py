@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from ..autograd.tape import apply
-from ..autograd.view_making import views_of
+from ..core.tape import apply
+from ..core.tensor import Tensor
+from ..core.view_making import views_of
 from ..ops import shape as ops
 from ..ops import splitting
-from ..tensor import Tensor
 from .operands import wrap_dim
 from .refusals import blamed
 from .registry import public

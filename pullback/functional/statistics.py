@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import all_values
-from ..autograd.tape import apply, apply_unary, wrap
-from ..autograd.views import as_own
-from ..dtypes import as_dtype, get_default_dtype
-from ..dtypes import dtype as dtype_type
-from ..notices import warn_user
+from ..core.basics.dtypes import as_dtype, get_default_dtype
+from ..core.basics.dtypes import dtype as dtype_type
+from ..core.basics.notices import warn_user
+from ..core.tape import apply, apply_unary, wrap
+from ..core.tensor import Tensor
+from ..core.views import as_own
 from ..ops import norms as norm_ops
 from ..ops import sorting
 from ..ops import statistics as ops
-from ..tensor import Tensor
+from ..transforms.arrays.batched import all_values
 from .checks import broadcasting, certainly, not_implemented_for
 from .operands import as_tensor, need_bool, promote, wrap_dim, wrap_dims
 from .out_argument import store

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.mode import current_mode, is_inference_mode_enabled
-from ..autograd.tape import wrap
-from ..autograd.writes import bump, check_writable
+from ..core.basics.storage import storage_of
+from ..core.basics.unwritten import filled
+from ..core.mode import current_mode, is_inference_mode_enabled
+from ..core.tape import wrap
+from ..core.tensor import Tensor, anchor_of
+from ..core.writes import bump, check_writable
 from ..ops.striding import address, owner_of, plain_strides, view_at
-from ..storage import storage_of
-from ..tensor import Tensor, anchor_of
-from ..unwritten import filled
 from .checks import need_tensor
 from .operands import sizes_of
 from .registry import public
@@ -47,7 +47,7 @@ def empty_strided(
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """An uninitialised tensor with the given sizes and strides."""
-    from ..creation import finish, numpy_dtype
+    from .creation import finish, numpy_dtype
 
     array = _strided(sizes_of((size,)), sizes_of((stride,)), numpy_dtype(dtype))
     return finish(array, requires_grad, device, layout=layout)
@@ -59,7 +59,7 @@ def empty_permuted(
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """An uninitialised tensor whose dims lie in memory in the given order."""
-    from ..creation import finish, numpy_dtype
+    from .creation import finish, numpy_dtype
 
     sizes, order = sizes_of((size,)), sizes_of((physical_layout,))
     if len(sizes) != len(order):
@@ -79,7 +79,7 @@ def empty_permuted(
 @public(function=False, direct=True)
 def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """An uninitialised tensor with the given sizes and strides, in the dtype of this one."""
-    from ..creation import beside
+    from .creation import beside
 
     return beside(self, empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, **options))
 

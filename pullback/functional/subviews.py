@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import writes
-from ..autograd.tape import apply
-from ..autograd.view_making import view_of
+from ..core import writes
+from ..core.tape import apply
+from ..core.tensor import Tensor
+from ..core.view_making import view_of
 from ..ops import shape as ops
 from ..ops import striding
 from ..ops.casting import clone_contiguous
-from ..tensor import Tensor
 from . import parts, shape, splitting
 from .copying import fill_
 from .operands import need_int, sizes_of, wrap_dim

@@ -8,10 +8,10 @@ from __future__ import annotations
 from sys import getrefcount
 from typing import Any, NoReturn
 
-from ..layout import contiguous_format
-from ..on_demand import imported
+from ..core.basics.layout import contiguous_format
+from ..core.basics.on_demand import imported
+from ..core.tensor import Tensor, fields
 from ..ops.striding import address
-from ..tensor import Tensor, fields
 from .registry import public
 
 
@@ -53,7 +53,7 @@ def is_set_to(input: Tensor, tensor: Tensor) -> bool:
 
 def layout_of(self: Tensor) -> Any:
     """`torch.strided`, always."""
-    from ..layout import strided
+    from ..core.basics.layout import strided
 
     return strided
 
@@ -74,7 +74,7 @@ def as_subclass(self: Tensor, cls: type[Any]) -> Any:
             "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
             f"class inherits from Tensor: {cls!r} does not."
         )
-    from ..methods import alias_of
+    from .methods import alias_of
 
     if type(self).__torch_dispatch__ is not disabled_torch_dispatch:  # type: ignore[attr-defined]
         raise RuntimeError(
@@ -88,7 +88,7 @@ def as_subclass(self: Tensor, cls: type[Any]) -> Any:
         attached, result = fields(result), object.__new__(cls)
         fields(result).update(attached)
     if cls.__torch_dispatch__ is not disabled_torch_dispatch:  # type: ignore[attr-defined]
-        from ..dispatch_subclasses import join
+        from ..shell.dispatch_subclasses import join
 
         join(cls)
     return result
@@ -129,7 +129,7 @@ def record_stream(self: Tensor, stream: Any) -> None:
 
 def disabled_torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """`Tensor.__torch_dispatch__`: run an operation on the elements that the arguments themselves have."""
-    from ..dispatch_subclasses import DisableTorchDispatch
+    from ..shell.dispatch_subclasses import DisableTorchDispatch
 
     with DisableTorchDispatch():
         return func(*args, **(kwargs or {}))
@@ -137,7 +137,7 @@ def disabled_torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any =
 
 def make_wrapper_subclass(cls: type, size: Any, *args: Any, **kwargs: Any) -> Any:
     """A tensor of a subclass that has a shape and no elements; its `__torch_dispatch__` answers operations."""
-    from .. import dispatch_subclasses
+    from ..shell import dispatch_subclasses
 
     return dispatch_subclasses.make_wrapper_subclass(cls, size, *args, **kwargs)
 
@@ -152,7 +152,7 @@ def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
 
 def _storage_method(name: str, where: str, sentence: str) -> None:
     def method(self: Tensor) -> Any:
-        return imported(f"raw_storage:{where}")(self)
+        return imported(f"storage:{where}")(self)
 
     method.__name__ = name
     method.__doc__ = sentence
@@ -179,7 +179,7 @@ for _name, _where, _sentence in (
 ):
     _storage_method(_name, _where, _sentence)
 
-# Of the class itself: `methods.py` puts them there.
+# Of the class itself: `functional/methods.py` puts them there.
 MEMBERS: dict[str, Any] = {
     "layout": property(layout_of),
     "_make_subclass": staticmethod(make_subclass),

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import apply, apply_unary, wrap
-from ..constants import FLOAT32, FLOAT64, number
-from ..dtypes import number_in
+from ..core.basics.constants import FLOAT32, FLOAT64, number
+from ..core.basics.dtypes import number_in
+from ..core.tape import apply, apply_unary, wrap
+from ..core.tensor import Tensor
 from ..ops import pairs, pointwise
-from ..tensor import Tensor
 from .checks import (
     apply_to_both,
     broadcasting,

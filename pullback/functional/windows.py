@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.tensor import Tensor
 from ..kernels import signal_windows as kernels
-from ..tensor import Tensor
 from .registry import public
 
 
 def _finish(array: Any, layout: Any, device: Any, requires_grad: bool) -> Tensor:
-    from ..creation import finish
+    from .creation import finish
 
     return finish(array, requires_grad, device, layout=layout)
 
 
 def _dtype(dtype: Any) -> Any:
-    from ..creation import numpy_dtype
+    from .creation import numpy_dtype
 
     return numpy_dtype(dtype)
 

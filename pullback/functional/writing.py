@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..autograd import writes
-from ..autograd.mode import NO_GRAD, RECORD, current_mode
-from ..constants import FLOAT32, FLOAT64, number
-from ..storage import clock, next_order, storage_of
-from ..tensor import Tensor
+from ..core import writes
+from ..core.basics.constants import FLOAT32, FLOAT64, number
+from ..core.basics.storage import clock, next_order, storage_of
+from ..core.mode import NO_GRAD, RECORD, current_mode
+from ..core.tensor import Tensor
 from . import arithmetic, comparison, division, elementary
 from .beside_arrays import left_to_numpy
 from .operands import as_operand

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
+from ..core.basics.notices import warn_user
+from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
-from ..notices import warn_user
-from ..tensor import Tensor
 from ..utils import _pytree as pytree
 from ._compatibility import compatibility as compatibility
 from .graph import Graph

@@ -54,7 +54,7 @@ class _Globals:
     def __init__(self, namespace: Namespace) -> None:
         import pullback
 
-        from ..device import device
+        from ..core.basics.device import device
         from ..utils import _pytree
         from . import trees
 

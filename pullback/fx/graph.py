@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..notices import warn_user
+from ..core.basics.notices import warn_user
 from .codegen import CodeGen, PythonCode
 from .naming import Namespace as _Namespace
 from .naming import name_for_target

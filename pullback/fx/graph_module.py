@@ -7,9 +7,9 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
+from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
-from ..tensor import Tensor
 from .codegen import PythonCode
 from .graph import Graph
 from .trees import PyTreeCodeGen

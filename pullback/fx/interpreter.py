@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..nn.modules.module import Module
-from ..torch_function import while_everything_asks
+from ..shell.torch_function import while_everything_asks
 from ._symbolic_trace import Tracer
 from .graph import Graph
 from .graph_module import GraphModule

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from ..torch_function import while_everything_asks
+from ..shell.torch_function import while_everything_asks
 from .node import map_aggregate
 from .proxy import Proxy
 

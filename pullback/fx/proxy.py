@@ -32,10 +32,10 @@ class TraceError(ValueError):
 def _plain_types() -> tuple[type, ...]:
     from enum import Enum
 
-    from ..device import device
-    from ..dtypes import dtype
-    from ..layout import layout, memory_format
-    from ..tensor import Tensor
+    from ..core.basics.device import device
+    from ..core.basics.dtypes import dtype
+    from ..core.basics.layout import layout, memory_format
+    from ..core.tensor import Tensor
 
     return (str, int, float, bool, complex, type(None), type(...), Enum, dtype, device, layout, memory_format, Tensor)
 
@@ -171,7 +171,7 @@ class Proxy:
     tracer: TracerBase
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
-        from ..torch_function import see_that_everything_asks
+        from ..shell.torch_function import see_that_everything_asks
 
         see_that_everything_asks()
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core.tensor import Tensor
 from ..functional.registry import FUNCTIONS
 from ..kernels.thresholds import LINEAR_UNKNOWNS
-from ..tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_unflatten
 from .equations import Equation, Root, newton, repeat
 from .linear import LinearSolve, Operator

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import roots
 from ..autograd.function import Function
-from ..autograd.grad_mode import enable_grad, no_grad
-from ..autograd.mode import is_grad_enabled
-from ..autograd.tape import wrap
-from ..tensor import Tensor
+from ..core import roots
+from ..core.grad_mode import enable_grad, no_grad
+from ..core.mode import is_grad_enabled
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from .linear import LinearSolve, Operator, level_among, merged, one_by_one, pull_params, push_params, save, stand_in
 
 

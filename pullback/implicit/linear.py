@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import Batched, level_of
-from ..autograd import roots
-from ..autograd.forward_mode import unknown
 from ..autograd.function import Function
-from ..autograd.general import payload_of
-from ..autograd.grad_mode import enable_grad, no_grad
-from ..autograd.mode import is_grad_enabled
-from ..autograd.tape import wrap
+from ..core import roots
+from ..core.general import payload_of
+from ..core.grad_mode import enable_grad, no_grad
+from ..core.mode import is_grad_enabled
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from ..functional.registry import FUNCTIONS
-from ..tensor import Tensor
+from ..transforms.arrays.batched import Batched, level_of
+from ..transforms.forward_mode import unknown
 from .krylov import solve as krylov_solve
 
 

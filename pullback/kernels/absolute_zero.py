@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..quiet import quiet
+from ..core.basics.quiet import quiet
 
 
 def _zero_where(mask: Any, out: Any) -> Any:

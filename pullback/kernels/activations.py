@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..quiet import restore, silence, warning_settings
+from ..core.basics.quiet import restore, silence, warning_settings
 from .memory import empty_like
 from .order import converted
 from .order import empty_like as in_its_order

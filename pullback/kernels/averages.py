@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from ..constants import FLOAT32, FLOAT64, ones
+from ..core.basics.constants import FLOAT32, FLOAT64, ones
 from . import few_columns
 from .half import wide_type
 from .pooling import adaptive_bounds, pooled_shape

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from pullback.core.basics.quiet import quiet
 from pullback.kernels.like import is_elsewhere, together
 from pullback.kernels.order import in_common_order
 from pullback.kernels.threads import parallel_tasks
-from pullback.quiet import quiet
 
 from .thresholds import FUNCTION_BLOCK, FUNCTIONS_ONE_BY_ONE
 

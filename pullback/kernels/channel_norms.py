@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..constants import number
+from ..core.basics.constants import number
 from . import channels
 from .normalization import column_of_ones, layer_norm
 from .order import has_channels_last

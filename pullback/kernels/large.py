@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..quiet import quiet
+from ..core.basics.quiet import quiet
 from .half import narrowed, widened
 from .memory import empty, keep_freed_memory
 from .order import in_common_order

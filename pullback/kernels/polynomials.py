@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from pullback.core.basics.quiet import quiet
 from pullback.kernels.blocks import Kernel, by_region, run
 from pullback.kernels.like import is_elsewhere, together
-from pullback.quiet import quiet
 
 from .thresholds import STEPS_TOGETHER
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..quiet import quiet
+from ..core.basics.quiet import quiet
 from .thresholds import STEP_BYTES
 
 Chunk = tuple[int, int, int]  # first row, steps, sequences in each step

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..quiet import quiet
+from ..core.basics.quiet import quiet
 from .activations import CONSTANTS
 from .normalization import column_of_ones
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..quiet import quiet
+from ..core.basics.quiet import quiet
 from .half import wide_type
 from .memory import Scratch, empty
 from .threads import PIECES, parallel_rows, prepare_broadcast

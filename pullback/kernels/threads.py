@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..quiet import restore, silence, use_short_buffer, warning_settings
+from ..core.basics.quiet import restore, silence, use_short_buffer, warning_settings
 from .memory import keep_freed_memory
 from .thresholds import (
     BLOCK_BYTES,

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from ..core.basics.on_demand import names_on_demand
 from ..functional.gate import another
 from ..functional.registry import FUNCTIONS
-from ..on_demand import names_on_demand
 from .checks import LinAlgError
 from .eigenvalues import eig, eigh, eigvals, eigvalsh, matrix_rank, matrix_sqrth, pinv, polar, qr, svd, svdvals
 from .factorizations import (

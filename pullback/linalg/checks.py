@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..arrays.batched import all_values
-from ..autograd.views import as_own
+from ..core.tensor import Tensor
+from ..core.views import as_own
 from ..functional.gate import NUMPY
 from ..functional.operands import common_shape
 from ..functional.registry import public_in
 from ..kernels.order import by_columns
-from ..tensor import Tensor
+from ..transforms.arrays.batched import all_values
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.tape import apply, wrap
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
 from ..functional.operands import as_tensor
 from ..ops import decompositions as ops
 from ..ops import linalg as matrices
 from ..ops import square_roots
 from ..ops.striding import in_order
 from ..return_types import another, returned_by
-from ..tensor import Tensor
 from .checks import converged, float_matrix, float_square, linalg_function, unrecorded
 
 

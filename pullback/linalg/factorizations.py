@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..autograd.tape import apply, wrap
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
 from ..functional.checks import certainly
 from ..kernels import linear_algebra as kernels
 from ..ops import linalg as ops
 from ..return_types import returned_by
-from ..tensor import Tensor
 from .checks import check_fit, float_matrix, float_square, laid_by_columns, linalg_function, raise_on, same_dtype
 from .solvers import solve_triangular
 

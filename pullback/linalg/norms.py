@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..autograd.tape import apply
-from ..autograd.views import as_own
-from ..dtypes import as_dtype
-from ..dtypes import dtype as dtype_type
+from ..core.basics.dtypes import as_dtype
+from ..core.basics.dtypes import dtype as dtype_type
+from ..core.tape import apply
+from ..core.tensor import Tensor
+from ..core.views import as_own
 from ..functional.operands import as_tensor, wrap_dim
 from ..functional.reductions import in_dtype
 from ..functional.statistics import vector_norm as norm_over
 from ..ops.reductions import amax, amin, sum_axes
-from ..tensor import Tensor
 from .checks import floating, linalg_function, matrix
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..core.tensor import Tensor
 from ..return_types import another, returned_by
-from ..tensor import Tensor
 from .solvers import SignedLogDet as _SignedLogDet
 
 SignedLogDet = another("slogdet", _SignedLogDet)

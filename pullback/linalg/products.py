@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import apply, wrap
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
 from ..functional.contraction import cross_product
 from ..functional.operands import as_tensor, promote, wrap_dim
 from ..functional.registry import FUNCTIONS
 from ..ops import linalg as ops
 from ..ops.casting import copy_into
 from ..ops.rearranging import tril, triu
-from ..tensor import Tensor
 from .checks import float_matrix, float_square, laid_by_columns, linalg_function, square
 from .solvers import inv, solve, solve_triangular
 

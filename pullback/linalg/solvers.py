@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.tape import apply, wrap
-from ..autograd.views import as_own
+from ..core.tape import apply, wrap
+from ..core.tensor import Tensor
+from ..core.views import as_own
 from ..functional.operands import common_shape
 from ..ops import linalg as ops
 from ..return_types import returned_by
-from ..tensor import Tensor
 from .checks import (
     check_fit,
     float_matrix,

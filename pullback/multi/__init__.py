@@ -12,7 +12,7 @@ them. Aggregators are in `aggregation.py`, `columns.py` and `remembering.py`, th
 from collections.abc import Callable
 from typing import Any
 
-from ..on_demand import names_on_demand
+from ..core.basics.on_demand import names_on_demand
 from .accumulation import backward_to_jac, jac_to_grad, mtl_backward
 from .aggregation import (
     IMTLG,

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import roots
-from ..autograd.hooks import add_to_leaves
-from ..autograd.tape import wrap
+from ..core import roots
+from ..core.hooks import add_to_leaves
+from ..core.tape import wrap
+from ..core.tensor import Tensor, anchor_of
 from ..functional.registry import FUNCTIONS
-from ..tensor import Tensor, anchor_of
 from ..utils._pytree import tree_flatten
 from .aggregation import aggregated, as_aggregator
 from .jacobians import _columns, _targets, backward_batched, freed, gradients_for, leaves_of

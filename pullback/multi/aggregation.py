@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import wrap
-from ..dtypes import from_numpy_dtype
+from ..core.basics.dtypes import from_numpy_dtype
+from ..core.tape import wrap
 from ..functional.registry import FUNCTIONS
 from ..kernels.thresholds import COMBINED_COLUMNS
 from .solvers import bargain, project, worst_mixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import from_numpy_dtype
+from ..core.basics.dtypes import from_numpy_dtype
 from ..functional.registry import FUNCTIONS
 from .aggregation import Aggregator, Weighting, blocks, preferences
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import Batched
-from ..autograd import roots
-from ..autograd.batched_grad import batch_level, gradient_rows, unbatched
-from ..autograd.engine import sweep_back
-from ..autograd.hooks import add_to_leaves
-from ..autograd.tape import wrap
+from ..core import roots
+from ..core.engine import sweep_back
+from ..core.hooks import add_to_leaves
+from ..core.tape import wrap
+from ..core.tensor import Tensor, anchor_of
 from ..func.reverse import _split_rows, standard_basis
 from ..functional.registry import FUNCTIONS
-from ..tensor import Tensor, anchor_of
+from ..transforms.arrays.batched import Batched
+from ..transforms.batched_grad import batch_level, gradient_rows, unbatched
 from ..utils._pytree import tree_flatten, tree_unflatten
 from .rows import Outer, RowSweep, SampleRows
 

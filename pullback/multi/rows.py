@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import Batched
-from ..autograd.cotangents import metadata_of
-from ..autograd.engine import Sweep
-from ..autograd.fit import fit_array
-from ..autograd.saved import arrays_of
+from ..core.cotangents import metadata_of
+from ..core.engine import Sweep
+from ..core.fit import fit_array
+from ..core.saved import arrays_of
 from ..ops.layouts import PERMUTED
+from ..transforms.arrays.batched import Batched
 
 Treatment = Callable[["RowSweep", Any, Any], list[Any] | None]
 

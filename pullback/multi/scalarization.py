@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.grad_mode import enable_grad, no_grad
-from ..autograd.roots import grad
+from ..core.grad_mode import enable_grad, no_grad
+from ..core.roots import grad
+from ..core.tensor import Tensor
 from ..functional.registry import FUNCTIONS
 from ..nn import Module, Parameter
 from ..nn.functional import cosine_similarity
-from ..tensor import Tensor
 
 __all__ = [
     "COSMOS", "Constant", "DWA", "FAMO", "GeometricMean", "IMTLL", "Mean", "PBI", "Random", "STCH", "Scalarizer", "Sum", "UW",

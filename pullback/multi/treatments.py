@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.batched import Batched
-from ..autograd.engine import Sweep
-from ..autograd.fit import sum_to
-from ..autograd.saved import arrays_of
+from ..core.engine import Sweep
+from ..core.fit import sum_to
+from ..core.saved import arrays_of
+from ..transforms.arrays.batched import Batched
 from .rows import Outer, RowSweep, SampleRows, Treatment
 
 

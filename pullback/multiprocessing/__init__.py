@@ -11,7 +11,7 @@ import multiprocessing.connection  # torch loads it, and programs reach it throu
 from multiprocessing import *  # noqa: F403
 from typing import Any
 
-from ..on_demand import names_on_demand
+from ..core.basics.on_demand import names_on_demand
 from .spawn import ProcessContext, ProcessExitedException, ProcessRaisedException, spawn, start_processes
 
 __all__ = [

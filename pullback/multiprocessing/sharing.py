@@ -13,7 +13,7 @@ import numpy as np
 from ..ops.striding import owner_of
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
+    from ..core.tensor import Tensor
 
 
 def is_shared(tensor: Tensor) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from multiprocessing import connection
 from typing import Any
 
-from ..notices import warn_user
+from ..core.basics.notices import warn_user
 
 
 class ProcessException(Exception):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..notices import warn_user
+from ..core.basics.notices import warn_user
 
 __all__ = ["get_enum", "legacy_get_enum", "legacy_get_string"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..autograd import enable_grad, grad, is_grad_enabled
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from . import functional
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]

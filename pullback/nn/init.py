@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 
-from ..dtypes import number_in
+from ..core.basics.dtypes import number_in
+from ..core.basics.notices import warn_user
 from ..functional.registry import public_in
-from ..notices import warn_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable

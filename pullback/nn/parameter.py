@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import as_dtype, bfloat16, float16, float32, float64
-from ..tensor import Tensor, disabled_torch_function, fields, wrap
+from ..core.basics.dtypes import as_dtype, bfloat16, float16, float32, float64
+from ..core.tensor import Tensor, disabled_torch_function, fields, wrap
 
 
 class _ParameterMeta(type):
@@ -30,7 +30,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         else:
             array = data.detach()._array
             if data.is_meta:
-                from ..meta import MetaParameter
+                from ..functional.meta import MetaParameter
 
                 return MetaParameter.__new__(MetaParameter, data, requires_grad)
             if _takes_operations_over(type(data)) and not data.is_sparse:
@@ -195,7 +195,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     cls_to_become: type[Any] = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
-        from ..creation import numpy_dtype
+        from ..functional.creation import numpy_dtype
 
         result = object.__new__(cls)
         result._array = _Unshaped(numpy_dtype(dtype))
@@ -218,7 +218,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> UninitializedBuffer:
-        from ..creation import numpy_dtype
+        from ..functional.creation import numpy_dtype
 
         result = object.__new__(cls)
         result._array = _Unshaped(numpy_dtype(dtype))

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, elementwise, op
-from ..dtypes import kind_of
+from ..core.basics.dtypes import kind_of
+from ..core.kernel import kernel
+from ..core.op import Op, elementwise, op
 from ..kernels import activations as kernels
 from ..kernels import special as special_kernels
 from ..kernels.order import ordered

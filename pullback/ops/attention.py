@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, fused
-from ..dtypes import kind_of
+from ..core.basics.dtypes import kind_of
+from ..core.kernel import kernel
+from ..core.op import Op, fused
 from ..kernels import attention as kernels
 from ..kernels.like import brought
 from ..kernels.thresholds import KEPT_SCORES

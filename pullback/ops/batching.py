@@ -1,6 +1,6 @@
 """What layers do to a batch of examples (vmap): the batch joins an axis that is there already, instead of a loop.
 
-Rules as in `arrays/batching_rules.py`: `rule(op, values, flags, params, size)`. Values may be tensors too, so only
+Rules as in `transforms/arrays/batching_rules.py`: `rule(op, values, flags, params, size)`. Values may be tensors too, so only
 functions that NumPy dispatches are used. A combination nobody needs fast goes through the loop.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import seams
+from ..core import seams
 from ..kernels.thresholds import WINDOWS_AT_ONCE
 from .casting import cast
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, linear, op
+from ..core.op import Op, linear, op
 from ..kernels.like import copy, empty
 from ..kernels.order import beside, copied_in, with_steps_of
 from ..kernels.order import converted as in_its_order

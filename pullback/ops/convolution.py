@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, conjugate, fused, linear, op
+from ..core.kernel import kernel
+from ..core.op import Op, conjugate, fused, linear, op
 from ..kernels import convolution as kernels
 from ..kernels import unfold as columns_kernels
 from ..kernels.order import has_channels_last, keeping_channels, with_channels_last

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, op
+from ..core.op import Op, op
 from .layouts import FOUND_AMONG, SEARCHED, UNKNOWN_SHAPE, along
 from .samples import arrays
 from .striding import in_order

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, op
-from ..quiet import quiet
+from ..core.basics.quiet import quiet
+from ..core.kernel import kernel
+from ..core.op import Op, op
 from .indexing import add_back, pick
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, conjugate, linear, op
+from ..core.kernel import kernel
+from ..core.op import Op, conjugate, linear, op
 from ..kernels.like import NUMPYS, copy, empty, full, is_elsewhere, running, zeros
 from ..kernels.thresholds import WIDE_RUNNING_TOTALS
 from .layouts import ALL_ALONG, along

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, op
-from ..dtypes import kind_of
+from ..core.basics.dtypes import kind_of
+from ..core.op import Op, op
 from .layouts import LAST_AXES
 from .linalg import laid_by_columns, set_diagonal, solve, solve_triangular
 from .matmul import adjoint, diagonal_matrix, diagonal_of

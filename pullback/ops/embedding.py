@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.mostly_zeros import Rows
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, fused, linear
+from ..core.kernel import kernel
+from ..core.mostly_zeros import Rows
+from ..core.op import Op, fused, linear
 from ..kernels.embedding import embedding_backward
 from ..kernels.groups import accumulate
 from ..kernels.like import brought, combine_at, counted, full, zeros

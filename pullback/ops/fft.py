@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, linear
+from ..core.op import Op, linear
 from ..kernels.like import copy, zeros
 from ..kernels.order import empty_like, inverse
 from ..kernels.thresholds import ALL_FREQUENCIES

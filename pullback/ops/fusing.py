@@ -1,6 +1,6 @@
 """What formulas and kernels share: words for masks and limits that are quick on large arrays, half precision through float32.
 
-Which of the two runs is chosen in one place, `autograd/kernel.py`.
+Which of the two runs is chosen in one place, `core/kernel.py`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..constants import FLOAT32, FLOAT64, number
+from ..core.basics.constants import FLOAT32, FLOAT64, number
+from ..core.basics.quiet import restore, silence, warning_settings
 from ..kernels.like import NUMPYS
 from ..kernels.order import converted
 from ..kernels.thresholds import MASKED_BY_BITS, MAYBE_BLOCKED
-from ..quiet import restore, silence, warning_settings
 
 
 def handing_on(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

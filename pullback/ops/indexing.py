@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, linear, op
+from ..core.kernel import kernel
+from ..core.op import Op, linear, op
 from ..kernels import indices as kernels
 from ..kernels.like import brought, copy, counted, zeros
 from ..kernels.order import ordered

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from ..on_demand import imported
+from ..core.basics.on_demand import imported
 
 Rule = Callable[..., Any]
 
@@ -41,7 +41,7 @@ class Layout:
 
     @cached_property
     def rule(self) -> Rule:
-        """The rule for a batch: `rule(op, values, flags, params, size)`, see `arrays/batching_rules.py`."""
+        """The rule for a batch: `rule(op, values, flags, params, size)`, see `transforms/arrays/batching_rules.py`."""
         found = _found(self._rule)
         return found(**self._kinds) if self._kinds else found
 
@@ -59,15 +59,17 @@ class Layout:
         return f"<layout {self._rule} {self._kinds or ''}>"
 
 
-ELEMENTWISE: Layout = Layout("arrays.batching_rules:pointwise", "elementwise")  # operands broadcast against each other
+ELEMENTWISE: Layout = Layout(
+    "transforms.arrays.batching_rules:pointwise", "elementwise"
+)  # operands broadcast against each other
 
 _AXES, _LAYERS, _PLACES, _MEMORY = (
-    "arrays.axis_rules:",
+    "transforms.arrays.axis_rules:",
     "ops.batching:",
-    "arrays.place_rules:",
-    "arrays.memory_rules:",
+    "transforms.arrays.place_rules:",
+    "transforms.arrays.memory_rules:",
 )
-_INDICES, _GENERAL = "arrays.index_rules:", "arrays.batching_rules:"
+_INDICES, _GENERAL = "transforms.arrays.index_rules:", "transforms.arrays.batching_rules:"
 
 
 def along(*names: str) -> Layout:
@@ -160,7 +162,7 @@ SPARSE_ROWS_OF_TABLE: Layout = Layout(_LAYERS + "looked_up")
 COLLECTED: Layout = Layout(_LAYERS + "collected")
 BAGS: Layout = Layout(_GENERAL + "example_by_example", "bagged")
 STEP: Layout = Layout(_GENERAL + "example_by_example", "one_step")  # of a recurrent cell
-STEPS: Layout = Layout("arrays.recurrence_rules:folded")
+STEPS: Layout = Layout("transforms.arrays.recurrence_rules:folded")
 ELEMENTWISE_LOSS: Layout = Layout(_LAYERS + "elementwise_loss", "unreduced")
 CLASSES: Layout = Layout(_LAYERS + "class_loss", "unreduced_rows")
 PLACED_CLASSES: Layout = Layout(_LAYERS + "placed_classes")

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, conjugate, op
-from ..dtypes import kind_of
+from ..core.basics.dtypes import kind_of
+from ..core.kernel import kernel
+from ..core.op import Op, conjugate, op
 from ..kernels import linear_algebra as kernels
 from ..kernels.like import brought, copy, counted, full, zeros
 from ..kernels.order import by_columns

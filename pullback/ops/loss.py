@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.mostly_zeros import Picked
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, fused, linear, op
+from ..core.basics.quiet import quiet
+from ..core.kernel import kernel
+from ..core.mostly_zeros import Picked
+from ..core.op import Op, fused, linear, op
 from ..kernels import activations
 from ..kernels import softmax as kernels
 from ..kernels.large import zeros
 from ..kernels.like import brought
 from ..kernels.order import ordered
 from ..kernels.thresholds import MOSTLY_ZEROS, WHOLE
-from ..quiet import quiet
 from .casting import cast
 from .fusing import handing_on, in_blocks, in_single, is_half, limited, number_for, zero_of
 from .layouts import CLASSES, ELEMENTWISE_LOSS, PLACED_CLASSES

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import seams
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, conjugate, linear, op, passed_on
+from ..core import seams
+from ..core.kernel import kernel
+from ..core.op import Op, conjugate, linear, op, passed_on
 from ..kernels.order import ordered
 from ..kernels.products import batched_product, product
 from ..kernels.thresholds import PRODUCT_ON_ONE_THREAD

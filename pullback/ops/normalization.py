@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, fused, op
+from ..core.basics.quiet import quiet
+from ..core.kernel import kernel
+from ..core.op import Op, fused, op
 from ..kernels import channel_norms as by_channel
 from ..kernels import normalization as kernels
 from ..kernels.order import keeping_channels
-from ..quiet import quiet
 from .batching import _fold, _full, _unfold, folding
 from .fusing import in_single, is_half, pulled_in_single, widened
 from .layouts import CHANNELS, GIVEN_CHANNELS, GROUPS, LAST_NORMALIZED

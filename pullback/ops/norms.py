@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, linear, op
+from ..core.kernel import kernel
+from ..core.op import Op, linear, op
 from ..kernels.like import brought, zeros
 from ..kernels.thresholds import DISTANCES_BY_KERNEL
 from .fusing import drop, number_for, zero_of

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, conjugate, linear, op
-from ..constants import FLOAT32, FLOAT64, number
+from ..core.basics.constants import FLOAT32, FLOAT64, number
+from ..core.op import Op, conjugate, linear, op
 from ..kernels.order import ordered
 from ..kernels.thresholds import MAYBE_BLOCKED, PAIRS_BY_NUMPY
 from .fusing import choose, in_blocks, number_for

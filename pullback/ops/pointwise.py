@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import seams
-from ..autograd.kernel import kernel, rule_names
-from ..autograd.op import Op, conjugate, elementwise, fused, linear, op, passed_on
-from ..constants import FLOAT32, FLOAT64, number
-from ..dtypes import finfo, from_numpy_dtype, kind_of, number_in
+from ..core import seams
+from ..core.basics.constants import FLOAT32, FLOAT64, number
+from ..core.basics.dtypes import finfo, from_numpy_dtype, kind_of, number_in
+from ..core.basics.quiet import restore, silence, warning_settings
+from ..core.kernel import kernel, rule_names
+from ..core.op import Op, conjugate, elementwise, fused, linear, op, passed_on
 from ..kernels import rectifier
 from ..kernels.like import brought, copy, empty, full
 from ..kernels.order import converted, ordered
 from ..kernels.thresholds import MASKED_BY_BITS, MAYBE_BLOCKED, RECTIFIED_BY_BITS, SQUARED_BY_UFUNC
-from ..quiet import restore, silence, warning_settings
 from .fusing import choose, drop, in_blocks, keep, limited, number_for, zero_of
 from .layouts import ELEMENTWISE, FILLED_WITH, SAME
 from .samples import arrays, reals

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, fused, linear, op
+from ..core.kernel import kernel
+from ..core.op import Op, fused, linear, op
 from ..kernels import averages, like
 from ..kernels import pooling as kernels
 from ..kernels.order import keeping_channels

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, linear, op
+from ..core.kernel import kernel
+from ..core.op import Op, linear, op
 from ..kernels.like import copy, full, zeros
 from ..kernels.order import has_channels_last, in_dims, keeping_channels, like, with_channels_last
 from ..kernels.rectifier import BITS

@@ -2,7 +2,7 @@
 
 `layer` runs all steps of one layer in one direction, `cell` a single step. Their pullbacks are kernels; a pass that is
 itself recorded differentiates the composition instead. Forward mode starts from the composition, and so does `vmap`
-where examples have weights of their own (see `functional/recurrence.py`, `arrays/recurrence_rules.py`).
+where examples have weights of their own (see `functional/recurrence.py`, `transforms/arrays/recurrence_rules.py`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import seams
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, fused, op
+from ..core import seams
+from ..core.kernel import kernel
+from ..core.op import Op, fused, op
 from ..kernels import recurrence, recurrent_cells
 from .layouts import STEP, STEPS
 from .matmul import linear_layer, linear_map

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy import empty
 
-from ..arrays.mostly_zeros import Picked
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, linear, op
-from ..constants import FLOAT32, FLOAT64, ones
+from ..core.basics.constants import FLOAT32, FLOAT64, ones
+from ..core.kernel import kernel
+from ..core.mostly_zeros import Picked
+from ..core.op import Op, linear, op
 from ..kernels.like import largest
 from ..kernels.products import total
 from ..kernels.thresholds import EXACT_RUN, FOLDED_REDUCTION, SHARED_SUM, SHORT_REDUCTION

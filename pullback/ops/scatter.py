@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, linear, op
+from ..core.kernel import kernel
+from ..core.op import Op, linear, op
 from ..kernels import places as kernels
 from ..kernels.indices import add_slices
 from ..kernels.like import brought, copy, counted, zeros

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import seams
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, op
+from ..core import seams
+from ..core.kernel import kernel
+from ..core.op import Op, op
+from ..core.tensor import Tensor
 from ..kernels.groups import accumulate
 from ..kernels.like import NUMPYS, brought, combine_at, copy, full, is_elsewhere
 from ..kernels.places import all_places, whole_slices
-from ..tensor import Tensor
 from .layouts import SAME, SCATTERED
 from .scatter import cut, gather, places_of, scatter_zero, spread
 

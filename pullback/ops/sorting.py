@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, fused, linear, op
+from ..core.kernel import kernel
+from ..core.op import Op, fused, linear, op
 from ..kernels.like import NUMPYS, brought, counted, full, is_elsewhere, running, zeros
 from ..kernels.order import dense_order, inverse
 from ..kernels.places import flat_places, picked_along, write_scatter, write_scatter_add

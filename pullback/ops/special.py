@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, conjugate, elementwise, op
-from ..constants import FLOAT32
+from ..core.basics.constants import FLOAT32
+from ..core.basics.quiet import quiet
+from ..core.op import Op, conjugate, elementwise, op
 from ..kernels import special as kernels
 from ..kernels.thresholds import LOGARITHMS_AT_ONCE
-from ..quiet import quiet
 from .fusing import drop, zero_of
 from .samples import arrays
 from .special_orders import lower_gamma_by_shape, zeta_by_exponent

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.op import Op, linear
+from ..core.op import Op, linear
 from .layouts import along
 from .rearranging import concatenate, stack
 from .samples import arrays

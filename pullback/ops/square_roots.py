@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, op
+from ..core.op import Op, op
 from .linalg import solve
 from .matmul import adjoint
 from .samples import arrays

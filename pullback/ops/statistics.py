@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, conjugate, op
-from ..constants import FLOAT32
+from ..core.basics.constants import FLOAT32
+from ..core.op import Op, conjugate, op
 from ..kernels.like import largest
 from ..kernels.thresholds import FOLDED_PRODUCT
 from .cumulative import has_zeros, products_before

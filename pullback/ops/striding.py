@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.op import Op, linear
+from ..core.op import Op, linear
 from .layouts import RESTRIDED, STRIDED, WRITTEN
 
 Geometry = tuple[Any, ...]  # (shape, strides, offset)

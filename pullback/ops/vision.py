@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.kernel import kernel
-from ..autograd.op import Op, linear, op
+from ..core.kernel import kernel
+from ..core.op import Op, linear, op
 from ..kernels import taps
 from ..kernels.like import brought, zeros
 from ..kernels.order import keeping_channels

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..on_demand import names_on_demand
+from ..core.basics.on_demand import names_on_demand
 from ._adafactor import Adafactor
 from ._muon import Muon
 from ._stateless import swap_in_optimizer_params_and_state

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from . import _updates
 from ._arrays import array_of, scalar_of
 from ._checks import check_lr, check_nonnegative

@@ -14,8 +14,8 @@ import numpy as np
 import pullback
 
 from ..autograd.graph import increment_version
-from ..autograd.mode import current_mode
-from ..storage import bump_all
+from ..core.basics.storage import bump_all
+from ..core.mode import current_mode
 
 
 def array_of(tensor: pullback.Tensor) -> np.ndarray:

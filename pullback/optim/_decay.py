@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from ._arrays import as_scalar_tensor, scalar_of
 
 

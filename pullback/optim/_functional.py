@@ -11,9 +11,9 @@ from typing import Any
 
 import pullback
 
-from ..interrupts import uninterrupted
-from ..on_demand import names_on_demand
-from ..tensor import Tensor
+from ..core.basics.interrupts import uninterrupted
+from ..core.basics.on_demand import names_on_demand
+from ..core.tensor import Tensor
 from ._checks import check_fused
 from ._stepper import ArrayOptimizer
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..core.tensor import Tensor
 from ..kernels.thresholds import EXACT_BY_DOUBLE
-from ..tensor import Tensor
 from . import _updates
 from ._arrays import scalar_of
 from ._checks import check_lr, check_nonnegative

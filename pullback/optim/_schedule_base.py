@@ -10,9 +10,9 @@ from typing import Any, TypeVar, cast
 
 import pullback
 
-from ..interrupts import uninterrupted
-from ..notices import warn_user
-from ..tensor import Tensor
+from ..core.basics.interrupts import uninterrupted
+from ..core.basics.notices import warn_user
+from ..core.tensor import Tensor
 from ._arrays import as_scalar_tensor
 from .optimizer import Optimizer
 

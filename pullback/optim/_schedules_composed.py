@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Literal, SupportsFloat
 
-from ..notices import warn_user
+from ..core.basics.notices import warn_user
 from ._schedule_base import (
     EPOCH_DEPRECATION_WARNING,
     LRScheduler,

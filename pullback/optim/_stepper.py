@@ -17,11 +17,11 @@ from numpy import ndarray
 
 import pullback
 
-from ..arrays.without_elements import is_form
-from ..autograd.writes import check_no_overlap
-from ..interrupts import hold, release, uninterrupted
-from ..quiet import restore, silence, warning_settings
-from ..tensor import Tensor
+from ..core.basics.interrupts import hold, release, uninterrupted
+from ..core.basics.quiet import restore, silence, warning_settings
+from ..core.tensor import Tensor
+from ..core.writes import check_no_overlap
+from ..transforms.arrays.without_elements import is_form
 from . import _updates
 from ._arrays import array_of, counter_dtype, touch
 from .optimizer import Optimizer
@@ -96,7 +96,7 @@ class ArrayOptimizer(Optimizer):
 
     def _holds_wrappers(self) -> bool:
         """Whether parameters are tensors without elements of their own, whose classes answer operations on them."""
-        return "pullback.dispatch_subclasses" in sys.modules and any(
+        return "pullback.shell.dispatch_subclasses" in sys.modules and any(
             is_form(param._array) for group in self.param_groups for param in group["params"]
         )
 

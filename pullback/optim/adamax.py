@@ -7,7 +7,7 @@ from typing import Any
 
 import pullback
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from . import _updates
 from ._arrays import as_scalar_tensor, scalar_of
 from ._checks import check_hyperparameters

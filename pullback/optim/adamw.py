@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from ._functional import functional_step
 from .adam import Adam
 from .optimizer import ParamsT

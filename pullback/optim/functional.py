@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..on_demand import names_on_demand
+from ..core.basics.on_demand import names_on_demand
 from . import _functional
 
 __all__ = list(_functional.NAMES)

@@ -9,8 +9,8 @@ import numpy as np
 
 import pullback
 
-from ..interrupts import uninterrupted
-from ..tensor import Tensor
+from ..core.basics.interrupts import uninterrupted
+from ..core.tensor import Tensor
 from ._arrays import scalar_of
 from ._checks import check_lr
 from ._line_search import Point, _cubic_interpolate, _strong_wolfe, strong_wolfe  # noqa: F401

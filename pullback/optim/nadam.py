@@ -7,7 +7,7 @@ from typing import Any
 
 import pullback
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from . import _updates
 from ._arrays import array_of, as_scalar_tensor, counter_dtype, scalar_of
 from ._checks import check_hyperparameters

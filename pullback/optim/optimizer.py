@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 import pullback
 
-from ..autograd.accumulate import forget
-from ..notices import warn_user
-from ..on_demand import names_on_demand
+from ..core.accumulate import forget
+from ..core.basics.notices import warn_user
+from ..core.basics.on_demand import names_on_demand
 from ..utils.hooks import RemovableHandle
 
 StateDict: TypeAlias = dict[str, Any]

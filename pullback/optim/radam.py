@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from . import _updates
 from ._arrays import as_scalar_tensor, scalar_of
 from ._checks import check_hyperparameters

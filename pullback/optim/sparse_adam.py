@@ -10,8 +10,8 @@ import numpy as np
 
 import pullback
 
-from ..interrupts import uninterrupted
-from ..tensor import Tensor
+from ..core.basics.interrupts import uninterrupted
+from ..core.tensor import Tensor
 from ._arrays import array_of, scalar_of, touch
 from ._checks import check_lr
 from .optimizer import Optimizer, ParamsT

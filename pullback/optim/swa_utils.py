@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import pullback
 
-from ..interrupts import uninterrupted
+from ..core.basics.interrupts import uninterrupted
+from ..core.tensor import Tensor
 from ..nn import Module
-from ..tensor import Tensor
 from ._schedule_base import LRScheduler, per_group
 from .optimizer import Optimizer
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.mode import current_mode, set_mode
 from ..autograd.profiler_util import EventList, FunctionEvent
+from ..core.mode import current_mode, set_mode
 from ..kernels.memory import is_own
 
 
@@ -44,7 +44,7 @@ class profile:
     @contextmanager
     def operation(self, op: Any, inputs: tuple[Any, ...]) -> Iterator[FunctionEvent]:
         """Called by the tape around each operation."""
-        from ..torch_names.aten import called_as
+        from ..shell.torch_names.aten import called_as
 
         shapes = [list(getattr(value, "shape", ())) for value in inputs] if self._record_shapes else None
         *around, name = called_as(op, inputs)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 from typing import IO, TYPE_CHECKING, Any
 
-from ..notices import warn_user
-from ..on_demand import names_on_demand
+from ..core.basics.notices import warn_user
+from ..core.basics.on_demand import names_on_demand
 
 if TYPE_CHECKING:
     from .constructors import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals

@@ -46,14 +46,14 @@ def storage_from_array(array: np.ndarray, location: str) -> Any:
     import pullback
 
     if location == "meta":
-        return meta_tensor(pullback.dtypes.from_numpy_dtype(array.dtype), array.shape, False)
+        return meta_tensor(pullback.core.basics.dtypes.from_numpy_dtype(array.dtype), array.shape, False)
     tensor = pullback.from_numpy(array)
     return tensor if location == "cpu" else tensor.to(location)
 
 
 def visible_storage(elements: Any) -> Any:
     """The storage under what `storage_from_array` gave, for programs that save storages themselves."""
-    from pullback.raw_storage import typed_storage
+    from pullback.storage import typed_storage
 
     return typed_storage(elements)
 
@@ -64,7 +64,7 @@ def elements_of_storage(storage: Any, dtype: np.dtype) -> Any:
 
     if is_tensor(storage):
         return storage
-    kind = pullback.dtypes.from_numpy_dtype(dtype)
+    kind = pullback.core.basics.dtypes.from_numpy_dtype(dtype)
     if storage.device.type == "meta":
         return meta_tensor(kind, (storage.nbytes() // dtype.itemsize,), False)
     return pullback.from_numpy(storage.untyped().as_array(kind))
@@ -72,7 +72,7 @@ def elements_of_storage(storage: Any, dtype: np.dtype) -> Any:
 
 def parts_of_storage(value: Any) -> tuple[np.ndarray, str] | None:
     """The bytes of a storage and the dtype of its elements; None for all else."""
-    module = sys.modules.get("pullback.raw_storage")  # unless it is loaded, there are no storages
+    module = sys.modules.get("pullback.storage")  # unless it is loaded, there are no storages
     if module is None or not module.is_storage(value):
         return None
     return value.untyped()._bytes(), value.dtype._name if isinstance(value, module.TypedStorage) else "uint8"
@@ -90,7 +90,7 @@ def tensor_from_parts(
 
     It shares memory and version counter with the storage, but is no view in the eyes of autograd.
     """
-    from pullback.storage import storage_of
+    from pullback.core.basics.storage import storage_of
 
     if storage.device.type == "meta":
         return meta_tensor(storage.dtype, size, requires_grad)
@@ -152,8 +152,8 @@ def parts_of_tensor(tensor: Any) -> TensorParts:
 
 def class_to_keep(tensor: Any) -> type[Any] | None:
     """The class of a tensor that a program has derived, None for those of the library."""
+    from pullback.core.tensor import Anchor, Tensor
     from pullback.nn.parameter import Buffer, Parameter
-    from pullback.tensor import Anchor, Tensor
 
     kind = type(tensor)
     if kind in (Tensor, Buffer, Anchor) or issubclass(kind, Parameter) or not issubclass(kind, Tensor):
@@ -170,13 +170,13 @@ def as_class(tensor: Any, kind: type[Any]) -> Any:
 
 def parts_of_wrapper(tensor: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """Class, dtype and form of a tensor without elements of its own, and what its class has attached to it."""
-    from pullback.arrays.without_elements import is_form
+    from pullback.transforms.arrays.without_elements import is_form
 
     if not is_form(getattr(tensor, "_array", None)):
         return None
-    from pullback.device import cpu
-    from pullback.dispatch_subclasses import attached
-    from pullback.layout import strided
+    from pullback.core.basics.device import cpu
+    from pullback.core.basics.layout import strided
+    from pullback.shell.dispatch_subclasses import attached
 
     form = (
         type(tensor),
@@ -195,7 +195,7 @@ def wrapper_from_parts(
     kind: Any, dtype: Any, size: Any, stride: Any, offset: Any, layout: Any, device: Any, requires_grad: Any
 ) -> Any:
     """The reverse, with nothing attached yet."""
-    from pullback.dispatch_subclasses import make_wrapper_subclass
+    from pullback.shell.dispatch_subclasses import make_wrapper_subclass
 
     return make_wrapper_subclass(kind, size, stride, dtype=dtype, requires_grad=requires_grad)
 
@@ -253,7 +253,7 @@ def is_attachable(tensor: Any, name: Any) -> bool:
         return False
     if class_to_keep(tensor) is None:
         return not hasattr(type(tensor), name)
-    from pullback.attributes import is_field
+    from pullback.core.attributes import is_field
 
     return not is_field(name)  # a derived class may have slots, and attributes before methods
 
@@ -285,21 +285,21 @@ def _address(array: np.ndarray) -> int:
 
 def dtype_from_name(name: str) -> Any:
     """The dtype object called `name`."""
-    from pullback.dtypes import as_dtype
+    from pullback.core.basics.dtypes import as_dtype
 
     return as_dtype(numpy_dtype(name))
 
 
 def size_from_ints(values: tuple[int, ...]) -> Any:
     """A tensor shape."""
-    from pullback.size import Size
+    from pullback.core.basics.size import Size
 
     return Size(values)
 
 
 def device_from_parts(kind: str, index: int | None) -> Any:
     """A device object."""
-    from pullback.device import device
+    from pullback.core.basics.device import device
 
     return device(kind) if index is None else device(kind, index)
 
@@ -313,10 +313,10 @@ def layout_from_name(name: str) -> Any:
 
 def reduce_value(value: Any) -> tuple[str, tuple[Any, ...] | None] | None:
     """How a file spells a size, device, dtype or layout: the global's name and its arguments, or None for all else."""
-    from pullback.device import device
-    from pullback.dtypes import dtype
-    from pullback.layout import layout
-    from pullback.size import Size
+    from pullback.core.basics.device import device
+    from pullback.core.basics.dtypes import dtype
+    from pullback.core.basics.layout import layout
+    from pullback.core.basics.size import Size
 
     if isinstance(value, layout):
         return "torch.serialization _get_layout", (repr(value),)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..creation import finish, numpy_dtype
+from ..core.tensor import Tensor
+from ..functional.creation import finish, numpy_dtype
 from ..kernels import signal_windows as kernels
-from ..tensor import Tensor
 
 __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",

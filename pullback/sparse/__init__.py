@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..core.basics.layout import sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
+from ..core.basics.on_demand import names_on_demand
+from ..core.tensor import Tensor
 from ..functional.registry import FUNCTIONS, public_in
-from ..layout import sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
-from ..on_demand import names_on_demand
-from ..tensor import Tensor
 
 if TYPE_CHECKING:
     from .tensor import SparseTensor
@@ -24,7 +24,7 @@ def sparse_coo_tensor(
     is_coalesced: bool | None = None,
 ) -> SparseTensor:  # fmt: skip
     """A tensor with the given values at the given places: `indices` has a row for each dim and a column for each value."""
-    from ..creation import as_tensor, zeros
+    from ..functional.creation import as_tensor, zeros
     from . import tensor as sparse_tensor
 
     if values is None:  # sparse_coo_tensor(size): nothing in it
@@ -182,7 +182,7 @@ class check_sparse_tensor_invariants:
 
 def _constructor(name: str) -> Any:
     """The constructors of old: FloatTensor(indices, values, size)."""
-    from .. import dtypes
+    from ..core.basics import dtypes
 
     kinds = {"FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64, "HalfTensor": dtypes.float16,
              "LongTensor": dtypes.int64, "IntTensor": dtypes.int32}  # fmt: skip

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.basics.layout import layout as layout_type
+from ..core.basics.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from ..core.tensor import Tensor
 from ..functional.registry import FUNCTIONS
-from ..layout import layout as layout_type
-from ..layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
-from ..tensor import Tensor
 from .tensor import SparseTensor, check, make
 
 BY_COLUMNS, IN_BLOCKS = (sparse_csc, sparse_bsc), (sparse_bsr, sparse_bsc)
@@ -62,7 +62,7 @@ def from_parts(
     layout: layout_type, starts: Any, others: Any, values: Any, size: Any, dtype: Any, requires_grad: bool
 ) -> SparseTensor:
     """A tensor of one of these layouts, of what it is given by."""
-    from ..creation import as_tensor
+    from ..functional.creation import as_tensor
 
     starts, others, entries = as_tensor(starts).long(), as_tensor(others).long(), as_tensor(values, dtype=dtype)
     block = entries.shape[starts.dim() :][:2] if layout in IN_BLOCKS else ()

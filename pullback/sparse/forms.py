@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..core.tensor import Tensor
 from ..functional.registry import FUNCTIONS
-from ..tensor import Tensor
 from .tensor import FORMS, SparseTensor, compressed_forms, dense, form, from_dense, make
 
 

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from ..core.basics.layout import layout as layout_type
+from ..core.basics.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from ..core.basics.printing import dtype_suffix, parts_text
+from ..core.basics.size import Size
+from ..core.tensor import Tensor
 from ..functional.gate import FACTS
 from ..functional.out_argument import store
 from ..functional.registry import FUNCTIONS
-from ..layout import layout as layout_type
-from ..layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
-from ..printing import dtype_suffix, parts_text
-from ..size import Size
-from ..tensor import Tensor
-from ..torch_function import DisableTorchFunctionSubclass
+from ..shell.torch_function import DisableTorchFunctionSubclass
 
 Shape = tuple[int, ...]
 FORMS: dict[str, Callable[..., Any]] = {}  # by the name of the torch function

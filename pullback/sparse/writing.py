@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.basics.layout import sparse_coo
 from ..functional.out_argument import write_out
-from ..layout import sparse_coo
 from .tensor import SparseTensor
 
 _PRODUCTS = frozenset({"mm", "matmul", "addmm"})

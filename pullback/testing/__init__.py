@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..notices import warn_user
+from ..core.basics.notices import warn_user
 from . import comparison as _comparison  # torch's name for it
 from .comparison import assert_close
 from .creation import make_tensor
@@ -26,9 +26,9 @@ def assert_allclose(
         "`torch.testing.assert_close()` instead.",
         FutureWarning,
     )
-    from ..creation import as_tensor
-    from ..dtypes import float16, float32, float64
-    from ..tensor import Tensor
+    from ..core.basics.dtypes import float16, float32, float64
+    from ..core.tensor import Tensor
+    from ..functional.creation import as_tensor
 
     if not isinstance(actual, Tensor):
         actual = as_tensor(actual)

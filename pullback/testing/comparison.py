@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.without_elements import is_form
-from ..autograd.tape import wrap
-from ..dtypes import (
+from ..core.basics.dtypes import (
     bfloat16,
     complex64,
     complex128,
@@ -24,8 +22,10 @@ from ..dtypes import (
     uint32,
     uint64,
 )
+from ..core.tape import wrap
+from ..core.tensor import Tensor
 from ..functional.operands import NUMBERS
-from ..tensor import Tensor
+from ..transforms.arrays.without_elements import is_form
 
 # (rtol, atol) by dtype; whatever is not here must be equal.
 _TOLERANCES: dict[dtype, tuple[float, float]] = {
@@ -212,7 +212,7 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options, path: 
         )
     rtol, atol = options.tolerances(actual.dtype, expected.dtype)
     if is_form(actual._array) or is_form(expected._array):
-        from ..torch_function import DisableTorchFunctionSubclass
+        from ..shell.torch_function import DisableTorchFunctionSubclass
 
         with DisableTorchFunctionSubclass():
             close = actual.isclose(expected, rtol, atol, options.equal_nan).all().item()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..device import require_cpu
-from ..dtypes import dtype as dtype_type
-from ..tensor import Tensor
+from ..core.basics.device import require_cpu
+from ..core.basics.dtypes import dtype as dtype_type
+from ..core.tensor import Tensor
 
 
 def make_tensor(

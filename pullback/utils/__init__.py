@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..on_demand import names_on_demand
+from ..core.basics.on_demand import names_on_demand
 
 if TYPE_CHECKING:
     from . import _pytree as _pytree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..dispatch_subclasses import DisableTorchDispatch
+from ..shell.dispatch_subclasses import DisableTorchDispatch
 
 __all__ = ["all_same_mode", "no_dispatch"]
 

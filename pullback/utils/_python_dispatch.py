@@ -1,6 +1,6 @@
 """`torch.utils._python_dispatch`: modes that see every operation below autograd, and may answer in its place.
 
-The mechanism, and what is shown, is in `dispatch.py`.
+The mechanism, and what is shown, is in `shell/dispatch.py`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..autograd.mode import current_mode, set_mode
-from ..tensor import Tensor
+from ..core.mode import current_mode, set_mode
+from ..core.tensor import Tensor
 
 __all__ = ["TorchDispatchMode"]
 

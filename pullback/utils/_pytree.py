@@ -10,8 +10,8 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ..on_demand import names_on_demand
-from ..size import Size
+from ..core.basics.on_demand import names_on_demand
+from ..core.basics.size import Size
 
 __all__ = [
     "LeafSpec", "PyTree", "TreeSpec", "register_pytree_node", "tree_all", "tree_any", "tree_flatten", "tree_is_leaf",

@@ -14,15 +14,15 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..autograd import backward as run_backward
-from ..autograd.engine import Hooks, running
 from ..autograd.function import CustomNode, Function
-from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.graph import saved_tensors_hooks
-from ..autograd.mode import current_mode, is_grad_enabled, set_mode
-from ..autograd.running import pass_number
-from ..notices import warn_user
-from ..storage import Storage, storage_of
-from ..tensor import Tensor
+from ..core.basics.notices import warn_user
+from ..core.basics.storage import Storage, storage_of
+from ..core.engine import Hooks, running
+from ..core.grad_mode import enable_grad, no_grad
+from ..core.mode import current_mode, is_grad_enabled, set_mode
+from ..core.running import pass_number
+from ..core.tensor import Tensor
 from ._pytree import tree_leaves
 from .selective_checkpoint import (
     SAC_IGNORED_OPS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def get_pretty_env_info() -> str:
     """Versions and settings as text."""
-    from ..cli.info import _as_text, gather
+    from ..shell.cli.info import _as_text, gather
 
     return _as_text(gather())
 

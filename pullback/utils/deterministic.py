@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from ..unwritten import settings
+from ..core.basics.unwritten import settings
 
 
 class _Deterministic(ModuleType):

@@ -1,5 +1,5 @@
 """`torch.utils.dlpack`: exchange tensors with other libraries without copying."""
 
-from ..interop import from_dlpack, to_dlpack
+from ..shell.interop import from_dlpack, to_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]

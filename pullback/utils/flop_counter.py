@@ -1,6 +1,6 @@
 """`torch.utils.flop_counter`: floating point operations of products and convolutions, forward and backward.
 
-A dispatch mode looks at the shapes of what operators are called with (`dispatch.py`), and a table says what that costs.
+A dispatch mode looks at the shapes of what operators are called with (`shell/dispatch.py`), and a table says what that costs.
 Sums, activations and the like cost nothing, as in torch.
 """
 
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..notices import warn_user
-from ..tensor import Tensor
-from ..torch_names.operators import Packet, namespace, overload_of
+from ..core.basics.notices import warn_user
+from ..core.tensor import Tensor
+from ..shell.torch_names.operators import Packet, namespace, overload_of
 from ._python_dispatch import TorchDispatchMode
 from ._pytree import tree_map
 from .module_tracker import ModuleTracker

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import hub
-from ..on_demand import names_on_demand
+from ..core.basics.on_demand import names_on_demand
 
 load_url = load_state_dict_from_url = hub.load_state_dict_from_url
 

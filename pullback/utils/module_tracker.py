@@ -7,10 +7,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..autograd.graph import register_multi_grad_hook
-from ..autograd.running import pass_number
 from ..autograd.variable import Variable
+from ..core.running import pass_number
+from ..core.tensor import Tensor
 from ..nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from ..tensor import Tensor
 from ._pytree import tree_leaves
 
 __all__ = ["ModuleTracker"]

@@ -10,8 +10,8 @@ import enum
 from collections import defaultdict
 from typing import Any
 
-from ..tensor import Tensor
-from ..torch_names.operators import Overload, Packet, overload_of
+from ..core.tensor import Tensor
+from ..shell.torch_names.operators import Overload, Packet, overload_of
 from ._python_dispatch import TorchDispatchMode
 from ._pytree import tree_map
 

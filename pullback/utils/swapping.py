@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 
-from ..tensor import Tensor, TensorBase, fields
+from ..core.tensor import Tensor, TensorBase, fields
 
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:

@@ -20,7 +20,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run_aliased(code: str, package: Path) -> str:
     """The output of code that starts with the alias installed; fails if the code fails."""
-    program = "from pullback.torch_names.alias import install_as_torch, uninstall_as_torch\ninstall_as_torch()\n"
+    program = "from pullback.shell.torch_names.alias import install_as_torch, uninstall_as_torch\ninstall_as_torch()\n"
     result = fake_package.python("-c", program + textwrap.dedent(code), path=package)
     assert result.returncode == 0, result.stderr
     return result.stdout.strip()
@@ -175,7 +175,7 @@ def test_a_torch_that_is_already_imported_is_refused(package: Path) -> None:
     program = """
 import sys, types
 sys.modules["torch"] = types.ModuleType("torch")
-from pullback.torch_names.alias import install_as_torch
+from pullback.shell.torch_names.alias import install_as_torch
 try: install_as_torch()
 except RuntimeError as error: print(error)
 assert type(sys.meta_path[0]).__name__ != "TorchFinder"
@@ -223,7 +223,7 @@ def test_version_is_a_string() -> None:
 @pytest.mark.skipif(not (ROOT / "pullback" / "__init__.py").exists(), reason="the core package is not there")
 def test_the_real_package_answers_to_torch() -> None:
     program = """
-from pullback.torch_names.alias import install_as_torch
+from pullback.shell.torch_names.alias import install_as_torch
 install_as_torch()
 import io, torch, pullback, torch.nn.functional as F
 from torch import nn
@@ -247,7 +247,7 @@ print(x.grad)
 def test_classes_say_they_are_torchs_while_the_alias_is_there() -> None:
     program = """
 import pickle
-from pullback.torch_names.alias import install_as_torch, uninstall_as_torch
+from pullback.shell.torch_names.alias import install_as_torch, uninstall_as_torch
 install_as_torch()
 import torch
 from torch.distributions import ExpTransform

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pullback.cli import as_torch
+from pullback.shell.cli import as_torch
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import fake_package
 import pytest
 
-from pullback.cli.check import report
+from pullback.shell.cli.check import report
 
 ROOT = Path(__file__).resolve().parents[2]
 

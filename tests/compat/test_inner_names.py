@@ -9,7 +9,7 @@ import time
 import pytest
 
 import pullback
-from pullback.torch_names.lookup import find_torch_name
+from pullback.shell.torch_names.lookup import find_torch_name
 
 torch = pytest.importorskip("torch")
 

@@ -3,8 +3,8 @@
 import pytest
 
 import pullback
-from pullback.torch_names import operators
-from pullback.torch_names.lookup import find_torch_name, has_torch_name
+from pullback.shell.torch_names import operators
+from pullback.shell.torch_names.lookup import find_torch_name, has_torch_name
 
 
 @pytest.mark.parametrize(

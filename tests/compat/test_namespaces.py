@@ -148,7 +148,7 @@ def complaint(module, compare, pair):
     try:
         getattr(module.testing, compare)(*pair(module))
     except Exception as error:
-        return type(error).__name__, str(error).replace("pullback.tensor.Tensor", "torch.Tensor")
+        return type(error).__name__, str(error).replace("pullback.core.tensor.Tensor", "torch.Tensor")
     return None
 
 

@@ -11,9 +11,9 @@ import pytest
 
 import pullback
 from pullback.serialization import options
-from pullback.stand_ins import __future__ as future
+from pullback.shell.stand_ins import __future__ as future
+from pullback.shell.torch_names.lookup import find_torch_name
 from pullback.testing._internal import common_cuda, common_device_type, common_dtype, common_utils
-from pullback.torch_names.lookup import find_torch_name
 
 
 def test_groups_of_dtypes_hold_every_dtype_once():

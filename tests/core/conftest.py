@@ -2,7 +2,7 @@
 
 import pytest
 
-from pullback.autograd.engine import Hooks
+from pullback.core.engine import Hooks
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import pullback
-from pullback.autograd.plan import FIRST_LOOK, Repeats
+from pullback.core.plan import FIRST_LOOK, Repeats
 
 ROUNDS = 2 * FIRST_LOOK + 4  # after the second look a program is there
 

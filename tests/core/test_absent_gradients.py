@@ -62,8 +62,8 @@ def test_annotations_of_tensors_can_be_looked_up():
 
 def test_weights_of_one_output_of_several_are_not_aliased():
     """A rule may pass a cotangent on as it is; what the caller gave must not become a `.grad`, or be added to."""
-    from pullback.autograd.op import op
-    from pullback.autograd.tape import apply
+    from pullback.core.op import op
+    from pullback.core.tape import apply
 
     both = op("BothBackward0", lambda x: (x * 1, x * 2), inputs=("x",), outputs=0, joint=lambda g: (g[0],))
     x, weights = P.ones(2, requires_grad=True), P.tensor([3.0, 4.0])

@@ -225,7 +225,7 @@ def test_the_profiler_counts_the_memory_of_results_forward_and_backward():
 
 
 def test_switches_of_ones_own_decorate():
-    from pullback.autograd.grad_mode import _DecoratorContextManager, _NoParamDecoratorContextManager
+    from pullback.core.grad_mode import _DecoratorContextManager, _NoParamDecoratorContextManager
 
     assert issubclass(torch.no_grad, _NoParamDecoratorContextManager)
     assert issubclass(torch.set_grad_enabled, _DecoratorContextManager)

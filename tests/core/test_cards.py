@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback.autograd import views
-from pullback.autograd.op import FIELDS, Op, elementwise, fused, linear, op
-from pullback.autograd.tape import apply
+from pullback.core import views
+from pullback.core.op import FIELDS, Op, elementwise, fused, linear, op
+from pullback.core.tape import apply
 from pullback.func import series
 from pullback.kernels.thresholds import FACTOR_SIDE_BY_SIDE
 from pullback.ops import layouts, matmul, shape
 from pullback.ops.layouts import Layout
-from pullback.torch_names import aten
-from pullback.torch_names.aten import name_of
+from pullback.shell.torch_names import aten
+from pullback.shell.torch_names.aten import name_of
 from tests.ops.operations import operations
 
 
@@ -86,7 +86,7 @@ def test_no_registry_of_operations_stands_elsewhere():
 
 
 # Modules that load what is not installed, and names of modules that are called as operations are.
-NOT_ABOUT_OPERATIONS = ("pullback.testing", "pullback.cli", "pullback.nn.modules", "pullback.nn._module_names")
+NOT_ABOUT_OPERATIONS = ("pullback.testing", "pullback.shell.cli", "pullback.nn.modules", "pullback.nn._module_names")
 
 
 def test_names_that_fields_give_lead_somewhere():
@@ -114,9 +114,9 @@ def test_layouts_have_rules():
             assert made.batch.rows is None or callable(made.batch.rows), name
     assert len(seen) > 400
     with pytest.raises(AttributeError, match="nowhere"):
-        _ = Layout("arrays.axis_rules:nowhere").rule
+        _ = Layout("transforms.arrays.axis_rules:nowhere").rule
     with pytest.raises(AttributeError, match="nowhere"):
-        _ = Layout("arrays.axis_rules:unchanged", "nowhere").rows
+        _ = Layout("transforms.arrays.axis_rules:unchanged", "nowhere").rows
 
 
 LAYOUTS = {name: each for name, each in vars(layouts).items() if isinstance(each, Layout)}

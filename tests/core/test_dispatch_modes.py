@@ -11,10 +11,10 @@ import pytest
 from against_torch import torch
 
 import pullback
-from pullback.autograd.mode import RECORD, current_mode
-from pullback.autograd.op import Op
-from pullback.torch_names import operators as torch_ops
-from pullback.torch_names.aten import name_of
+from pullback.core.mode import RECORD, current_mode
+from pullback.core.op import Op
+from pullback.shell.torch_names import operators as torch_ops
+from pullback.shell.torch_names.aten import name_of
 from pullback.utils._python_dispatch import (
     TorchDispatchMode,
     _disable_current_modes,

@@ -15,7 +15,8 @@ import pytest
 
 import pullback
 from pullback import tensor
-from pullback.autograd import Function, engine
+from pullback.autograd import Function
+from pullback.core import engine
 
 
 def rss() -> int:

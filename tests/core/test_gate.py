@@ -40,7 +40,7 @@ def test_functions_are_given_other_code_in_one_place():
 
 
 def test_members_of_tensor_are_put_there_in_one_place():
-    """By `methods.put`; what the class itself says of its subclasses is `tensor.py`."""
+    """By `methods.put`; what the class itself says of its subclasses is `core/tensor.py`."""
 
     def writes_to_tensor(node: ast.AST) -> bool:
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
@@ -51,7 +51,7 @@ def test_members_of_tensor_are_put_there_in_one_place():
         return called and isinstance(node.args[0], ast.Name) and node.args[0].id == "Tensor"
 
     found = {path for path, tree in parsed() for node in ast.walk(tree) if writes_to_tensor(node)}
-    assert found == {"methods.py"}
+    assert found == {"functional/methods.py"}
 
 
 def test_every_public_function_is_announced():
@@ -62,7 +62,7 @@ def test_every_public_function_is_announced():
     for table in (registry.FUNCTIONS, registry.METHODS, *named):
         assert {name for name, f in table.items() if isinstance(f, FunctionType) and f not in gate.FACTS} == set()
     methods = [vars(pullback.Tensor)[name] for name in (*registry.METHODS, *registry.IN_PLACE) if name[:2] != "__"]
-    own = [each for each in methods if isinstance(each, FunctionType) and each.__module__ != "pullback.tensor"]
+    own = [each for each in methods if isinstance(each, FunctionType) and each.__module__ != "pullback.core.tensor"]
     assert {each.__name__ for each in own if each not in gate.FACTS} == set()
 
 

@@ -1,6 +1,6 @@
 """Imports point downwards: what a module imports, when it is loaded or in a function, lies in its own layer or below.
 
-Where a layer calls what is loaded later, or never, it does so through `pullback/seams.py` (docs/architecture.md).
+Where a layer calls what is loaded later, or never, it does so through `pullback/core/seams.py` (docs/architecture.md).
 """
 
 import ast
@@ -13,41 +13,37 @@ PACKAGE = Path(__file__).parents[2] / "pullback"
 
 # From the ground up. A name is a module or a package of `pullback`; the longest one that fits counts.
 LAYERS = (
-    "constants device dtypes interrupts layout notices on_demand printing quiet seams signatures size storage torch_version "
-    "unwritten version",
+    "core.basics core.seams torch_version utils._pytree utils._pytree_paths utils.hooks version",
     "kernels",
     "ops",
-    "attributes tensor arrays autograd",
-    "creation fft from_data functional interop linalg masked methods multiprocessing.sharing quasirandom random ranges "
-    "raw_storage return_types runtime special",
+    "autograd core transforms",
+    "fft functional linalg masked multiprocessing.sharing quasirandom random return_types shell.interop special storage",
     "amp array_api autograd.functional autograd.functional_checks autograd.gradcheck autograd.gradcheck_passes "
-    "autograd.profiler cli distributed distributions explaining func fx implicit library meta multi multiprocessing nn optim "
-    "optimize dispatch dispatch_subclasses overrides profiler serialization signal sparse stand_ins testing torch_function "
-    "torch_names utils",
+    "autograd.profiler distributed distributions explaining func functional.meta fx implicit library multi multiprocessing nn "
+    "optim optimize overrides profiler serialization shell signal sparse testing utils",
 )
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
 
 # The exceptions, all of them.
 UPWARDS = {
-    ("on_demand", "torch_names.lookup"): "errors about names that are missing say what is near",
-    ("ops", "autograd.op"): "the words operations are written in",
-    ("ops", "autograd.kernel"): "the same",
-    ("ops", "autograd.fit"): "the transposes of broadcasting",
-    ("ops", "arrays.mostly_zeros"): "gradients of tables and of classes picked: the few values that are not zero",
-    ("ops.scatter_reduce", "tensor"): "products ask whether their zeros have a history",
-    ("arrays.fallback", "utils._pytree"): "plain Python; its place is torch's",
-    ("autograd", "utils._pytree"): "plain Python; its place is torch's",
-    ("autograd", "utils.hooks"): "plain Python; its place is torch's",
-    ("tensor", "utils.hooks"): "plain Python; its place is torch's",
+    ("core.basics.on_demand", "shell.torch_names.lookup"): "errors about names that are missing say what is near",
+    ("ops", "core.op"): "the words operations are written in",
+    ("ops", "core.kernel"): "the same",
+    ("ops", "core.fit"): "the transposes of broadcasting",
+    ("ops", "core.mostly_zeros"): "gradients of tables and of classes picked: the few values that are not zero",
+    ("ops.scatter_reduce", "core.tensor"): "products ask whether their zeros have a history",
     ("functional.explanations", "explaining"): "`loss.explain()` is a method of tensors",
     ("functional.layers", "nn.functional"): "`torch.layer_norm` and others are those of layers",
     ("functional.recurrence", "nn.functional"): "`torch.lstm` drops what `nn.functional.dropout` drops",
     ("functional.sparse_forms", "sparse"): "`x.to_sparse()` is a method of tensors",
-    ("functional.tensor_facts", "dispatch_subclasses"): "subclasses are made by methods of tensors",
-    ("methods", "dispatch_subclasses"): "tensors without elements are copied and pickled by their classes",
-    ("interop", "array_api"): "`x.__array_namespace__()` is a method of tensors",
-    ("interop.numpy_arrays", "nn.functional"): "`np.pad` and `np.convolve` are what layers compute",
-    ("raw_storage", "serialization"): "a storage that torch has pickled is a file in memory",
+    ("functional.tensor_facts", "shell.dispatch_subclasses"): "subclasses are made by methods of tensors",
+    (
+        "functional.methods",
+        "shell.dispatch_subclasses",
+    ): "tensors without elements are copied and pickled by their classes",
+    ("shell.interop", "array_api"): "`x.__array_namespace__()` is a method of tensors",
+    ("shell.interop.numpy_arrays", "nn.functional"): "`np.pad` and `np.convolve` are what layers compute",
+    ("storage", "serialization"): "a storage that torch has pickled is a file in memory",
 }
 
 
@@ -109,15 +105,21 @@ def within(name: str, place: str) -> bool:
 
 
 def test_every_room_has_a_layer():
-    assert {name.split(".")[0] for name in NAMES} - {"", "__main__"} == {name for name in RANKS if "." not in name}
-    assert {name for name in RANKS if "." in name} <= NAMES
+    assert [name for name in sorted(NAMES - {"", "__main__"}) if placed(name) is None] == []
+    assert set(RANKS) <= NAMES
+
+
+def placed(name: str) -> int | None:
+    """The layer of a module: that of itself or of the innermost package that has one."""
+    while name and name not in RANKS:
+        name = name.rpartition(".")[0]
+    return RANKS.get(name)
 
 
 def rank(name: str) -> int:
-    """The layer of a module; stand-ins go by names of their own."""
-    parts = name.split(".")
-    known = [place for place in (".".join(parts[: count + 1]) for count in range(len(parts))) if place in RANKS]
-    return RANKS[known[-1]] if known else RANKS["stand_ins"]
+    """The same; stand-ins go by names of their own."""
+    found = placed(name)
+    return RANKS["shell"] if found is None else found
 
 
 def test_imports_point_downwards():
@@ -130,9 +132,12 @@ def test_imports_point_downwards():
     assert set(UPWARDS) == {place for places in excused.values() for place in places}, "an exception that is not needed"
 
 
+STAND_INS = "shell.stand_ins"
+
+
 def test_stand_ins_are_imported_by_their_own_names():
-    """`stand_ins/cuda` is `pullback.cuda`; under a second name it would be a second module."""
-    assert [edge for edge in imports() if within(edge[1], "stand_ins") and not within(edge[0], "stand_ins")] == []
+    """`shell/stand_ins/cuda` is `pullback.cuda`; under a second name it would be a second module."""
+    assert [edge for edge in imports() if within(edge[1], STAND_INS) and not within(edge[0], STAND_INS)] == []
 
 
 def test_no_source_asks_a_dtype_for_what_it_has_not():
@@ -148,9 +153,9 @@ def test_no_source_asks_a_dtype_for_what_it_has_not():
 # Classes that several modules make: what each of them adds is a table of its own.
 SHARED_CLASSES = {
     ("array_api._operators", "array_api._array"): "operators are the namespace's functions, which make arrays",
-    ("methods", "tensor"): "functions announced in `functional/` become methods of Tensor",
+    ("functional.methods", "core.tensor"): "functions announced in `functional/` become methods of Tensor",
 }
-SWITCHES = {("stand_ins._C", "utils.deterministic"): "sets the property of a module that programs set"}
+SWITCHES = {("shell.stand_ins._C", "utils.deterministic"): "sets the property of a module that programs set"}
 
 
 def completed(name: str, path: Path) -> Iterator[tuple[str, bool]]:
@@ -177,7 +182,7 @@ def completed(name: str, path: Path) -> Iterator[tuple[str, bool]]:
 
 
 def test_no_module_completes_another():
-    """A module is whole when it is loaded; where it calls what is loaded later it goes through `seams.py`."""
+    """A module is whole when it is loaded; where it calls what is loaded later it goes through `core/seams.py`."""
     found = {
         (name, home) for name, path in modules() if name not in ("", "__main__") for home, _ in completed(name, path)
     }
@@ -202,6 +207,6 @@ def f(node):
     node.x = 6
     setattr(Node, "y", 7)
 """)
-    assert sorted(completed("autograd.general", file)) == [
-        ("autograd.node", False), ("autograd.node", False), ("autograd.tape", True), ("autograd.views", True),
+    assert sorted(completed("core.general", file)) == [
+        ("core.node", False), ("core.node", False), ("core.tape", True), ("core.views", True),
     ]  # fmt: skip

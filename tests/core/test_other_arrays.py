@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.autograd import tape
-from pullback.autograd.op import op
+from pullback.core import tape
+from pullback.core.op import op
 from tests.core.another_library import Elsewhere
 from tests.ops.test_gradients import ROWS, inputs
 

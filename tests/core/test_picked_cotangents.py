@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback.arrays.mostly_zeros import Picked
+from pullback.core.mostly_zeros import Picked
 from pullback.kernels import softmax as kernels
 
 F = pullback.nn.functional

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from pullback import printing
+from pullback.core.basics import printing
 
 torch = pytest.importorskip("torch")
 

@@ -181,7 +181,7 @@ def test_dtypes_are_not_mistaken_for_numpys():
 
 
 def test_rules_ask_for_the_kind_of_what_they_run_on():
-    from pullback.dtypes import kind_of
+    from pullback.core.basics.dtypes import kind_of
 
     for kind in ("float32", "float64", "int64", "bool", "complex64", "bfloat16"):
         x = pullback.ones(2).to(getattr(pullback, kind))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback import raw_storage
+from pullback import storage as raw_storage
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
@@ -112,7 +112,7 @@ def test_as_in_torch(name):
         try:
             return PROGRAMS[name](library)
         except Exception as error:
-            return type(error), str(error).replace("pullback.raw_storage", "torch.storage").lower()
+            return type(error), str(error).replace("pullback.storage", "torch.storage").lower()
 
     got, want = outcome(pullback), outcome(torch)
     if isinstance(want, tuple) and want and isinstance(want[0], type):
@@ -137,7 +137,7 @@ def test_a_resized_storage_is_not_taken_for_another():
 
 
 def test_typed_storages_warn_once():
-    from pullback import raw_storage
+    from pullback import storage as raw_storage
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback.autograd import repeats
-from pullback.autograd.accumulate import DONE
-from pullback.autograd.engine import Hooks, free, walk
-from pullback.autograd.plan import Repeats
+from pullback.core.accumulate import DONE
+from pullback.core.engine import Hooks, free, walk
+from pullback.core.plan import Repeats
+from pullback.core.written_out import repeats
 
 NUMBERS = [0.0, -0.0, 1, 2, True, -1, 0.5, float("nan"), float("inf"), 1e300, 10**20, np.float32(0.3), np.float64(0.7)]
 SHAPES = [(), (1,), (3,), (1, 3), (4, 1), (4, 3), (3, 4), (3, 3), (2, 4, 3), (2, 1, 3), (0,), (0, 3), (1, 1), (70, 70)]

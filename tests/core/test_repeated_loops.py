@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback.autograd import forms, repeats
-from pullback.autograd.engine import walk
+from pullback.core.engine import walk
+from pullback.core.written_out import forms, repeats
 from tests.core.repeating import ROUNDS, by_walk, forget, gradients, leaf
 
 pytestmark = pytest.mark.usefixtures("ordinary_passes")
@@ -37,7 +37,7 @@ def test_a_part_that_repeats_is_a_loop_for_any_length(dtype, monkeypatch):
         expected = by_walk(lambda *leaves, length=length: cells(length, *leaves), leaves, plan)
         if length % 2 == 0 and length > 3:  # the form has two cells in a turn, one with and one without an addition
             with monkeypatch.context() as patch:
-                patch.setattr("pullback.autograd.passes.walk", None)
+                patch.setattr("pullback.core.passes.walk", None)
                 got = gradients(cells(length, *leaves), leaves)
         else:
             got = gradients(cells(length, *leaves), leaves)
@@ -96,7 +96,7 @@ def test_loops_of_every_kind(function, monkeypatch):
         expected = by_walk(program(length), leaves, plan)
         with monkeypatch.context() as patch:
             if length >= 8:
-                patch.setattr("pullback.autograd.passes.walk", None)
+                patch.setattr("pullback.core.passes.walk", None)
             for one, other in zip(gradients(function(length, *leaves), leaves), expected, strict=True):
                 np.testing.assert_array_equal(one, other)
 

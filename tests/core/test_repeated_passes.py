@@ -1,4 +1,4 @@
-"""Passes that repeat are written out as code (autograd/repeats.py): the same gradients, and only for the same graph."""
+"""Passes that repeat are written out as code (core/written_out/repeats.py): the same gradients, and only for the same graph."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback.autograd import forms, repeats
-from pullback.autograd.engine import walk
-from pullback.autograd.plan import FIRST_LOOK
+from pullback.core.engine import walk
+from pullback.core.plan import FIRST_LOOK
+from pullback.core.written_out import forms, repeats
 from tests.core.repeating import ROUNDS, forget, gradients, leaf
 
 pytestmark = pytest.mark.usefixtures("ordinary_passes")
@@ -97,7 +97,7 @@ def test_the_program_is_used_and_not_the_walk(monkeypatch):
     function = lambda x, y: (x * y).exp().sum()  # noqa: E731
     prepared(function, x, y)
     expected = gradients(function(x, y), (x, y))
-    monkeypatch.setattr("pullback.autograd.passes.walk", None)
+    monkeypatch.setattr("pullback.core.passes.walk", None)
     for got, wanted in zip(gradients(function(x, y), (x, y)), expected, strict=True):
         np.testing.assert_array_equal(got, wanted)
     with pytest.raises(TypeError):
@@ -358,7 +358,7 @@ def test_hooks_of_leaves_concern_the_graphs_that_lead_to_them(monkeypatch):
     expected = gradients(loss(x, y), (x, y))
     handle = other.register_hook(lambda gradient: gradient * 2)
     with monkeypatch.context() as patch:
-        patch.setattr("pullback.autograd.passes.walk", None)
+        patch.setattr("pullback.core.passes.walk", None)
         for one, wanted in zip(gradients(loss(x, y), (x, y)), expected, strict=True):
             np.testing.assert_array_equal(one, wanted)
     np.testing.assert_array_equal(gradients(loss(other, y), (other,))[0], 2 * expected[0])
@@ -369,7 +369,7 @@ def test_hooks_of_leaves_concern_the_graphs_that_lead_to_them(monkeypatch):
     assert seen == [x] and plan.repeats.programs
     handle.remove()
     plan.repeats.programs, walked = (), []  # graphs that were never seen are walked, too
-    monkeypatch.setattr("pullback.autograd.passes.walk", lambda *a: walked.append(1) or walk(*a))
+    monkeypatch.setattr("pullback.core.passes.walk", lambda *a: walked.append(1) or walk(*a))
     np.testing.assert_array_equal(gradients(loss(other, y), (other,))[0], expected[0])
     assert walked
 
@@ -381,7 +381,7 @@ def test_a_rule_that_gives_no_array_after_all(monkeypatch):
     loss = lambda: (x * 1.0).cumsum(0).exp().sum()  # noqa: E731
     plan = prepared(lambda x: loss(), x)
     program, walked = plan.repeats.programs[0], []
-    monkeypatch.setattr("pullback.autograd.passes.walk", lambda *a: walked.append(1) or walk(*a))
+    monkeypatch.setattr("pullback.core.passes.walk", lambda *a: walked.append(1) or walk(*a))
     name = next(name for name, rule in program.__globals__.items() if rule is cumulative.cumsum.real_rules["x"])
     rule = program.__globals__[name]
     monkeypatch.setitem(program.__globals__, name, lambda g, *given: rule(g, *given).view(np.recarray))
@@ -402,7 +402,7 @@ def test_other_shapes_are_for_the_next_program(monkeypatch):
     for turn in range(4 * ROUNDS):
         gradients(loss(6 + turn % 3), (weight, bias))
     assert len(plan.repeats.programs) == 2 and ", 3)" not in str(plan.repeats.programs[0].__code__.co_consts)
-    monkeypatch.setattr("pullback.autograd.passes.walk", None)
+    monkeypatch.setattr("pullback.core.passes.walk", None)
     for rows, wanted in expected.items():
         for one, other in zip(gradients(loss(rows), (weight, bias)), wanted, strict=True):
             np.testing.assert_array_equal(one, other)

@@ -1,7 +1,7 @@
 """Random training loops, with and without passes written out as code: the same bits, whatever happens in between.
 
 A model is a random cell that is run several times over; now and then a step is not like the others (a hook, a parameter
-that is replaced, a value written to, another length). Each loop runs twice, once with `autograd/repeats.py` kept from
+that is replaced, a value written to, another length). Each loop runs twice, once with `core/written_out/repeats.py` kept from
 working, and every gradient is compared bit for bit. Then faults are planted at each function that a program calls.
 """
 
@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback.autograd import forms, passes, repeats
-from pullback.autograd.engine import Hooks, walk
-from pullback.autograd.plan import Repeats
+from pullback.core import passes
+from pullback.core.engine import Hooks, walk
+from pullback.core.plan import Repeats
+from pullback.core.written_out import forms, repeats
 
 F = pullback.nn.functional
 ROWS, COLUMNS = 2, 4

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback.autograd import large_cotangents
+from pullback.core import large_cotangents
 from pullback.kernels import threads
 
 F = pullback.nn.functional

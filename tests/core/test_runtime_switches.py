@@ -119,7 +119,7 @@ def test_filling_is_a_switch():
     pullback.utils.deterministic.fill_uninitialized_memory = False
     kept = pullback.full((64,), 3.0)
     assert kept.resize_(32).tolist() == [3.0] * 32
-    memory = pullback.unwritten.filled(pullback.zeros(3).numpy())
+    memory = pullback.core.basics.unwritten.filled(pullback.zeros(3).numpy())
     assert memory.tolist() == [0.0, 0.0, 0.0]
     assert pullback._C._get_deterministic_fill_uninitialized_memory() is False
 

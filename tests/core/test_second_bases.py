@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 import pullback
-from pullback.autograd.mode import current_mode, set_mode
+from pullback.core.mode import current_mode, set_mode
 
 torch = pytest.importorskip("torch")
 

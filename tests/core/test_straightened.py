@@ -3,7 +3,7 @@
 import runpy
 from pathlib import Path
 
-from pullback.autograd import straightened, tape
+from pullback.core import straightened, tape
 
 ROOT = Path(__file__).parents[2]
 

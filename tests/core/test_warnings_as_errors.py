@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback import quiet
-from pullback.autograd.plan import Repeats
+from pullback.core.basics import quiet
+from pullback.core.plan import Repeats
 
 LINES = """
 t.exp(x * 1000)
@@ -111,8 +111,8 @@ FILTERS = {
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_passes_that_repeat_are_silent_as_well(name, monkeypatch):
-    monkeypatch.setattr("pullback.autograd.repeats.FIRST_LOOK", 1)
-    monkeypatch.setattr("pullback.autograd.engine.Hooks.in_use", False)
+    monkeypatch.setattr("pullback.core.written_out.repeats.FIRST_LOOK", 1)
+    monkeypatch.setattr("pullback.core.engine.Hooks.in_use", False)
     x, weight = pullback.tensor([1e30, 0.0, 1.0], requires_grad=True), pullback.tensor(3e38)
     plan = x.sum().grad_fn.plan
     plan.repeats = Repeats(first_look=1)
@@ -128,9 +128,9 @@ def test_passes_that_repeat_are_silent_as_well(name, monkeypatch):
     assert plan.repeats.programs
 
 
-NAMED_TWICE = (
-    "utils._pytree optim.optimizer optim._functional nn.functional sparse dtypes raw_storage return_types func.older"
-)
+NAMED_TWICE = """
+utils._pytree optim.optimizer optim._functional nn.functional sparse core.basics.dtypes storage return_types func.older
+"""
 
 
 @pytest.mark.parametrize("name", NAMED_TWICE.split())

@@ -21,7 +21,7 @@ def test_the_code_blocks_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in [n for n in sys.modules if n.split(".")[0] in ("torch", "functorch")]:
         monkeypatch.delitem(sys.modules, name)  # a page starts as a reader does: torch, the oracle, is not there yet
-    monkeypatch.setattr("pullback.autograd.engine.Hooks.in_use", False)  # nor has anybody listened to passes
+    monkeypatch.setattr("pullback.core.engine.Hooks.in_use", False)  # nor has anybody listened to passes
     namespace = {"__name__": "__main__"}
     for line, source in blocks(page):
         exec(compile("\n" * line + source, str(page), "exec"), namespace)

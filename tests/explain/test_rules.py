@@ -10,12 +10,12 @@ import pytest
 
 import pullback
 import pullback.nn.functional as F
-from pullback.arrays.spelled import cotangent_name, label_of, name_of, spell
-from pullback.arrays.terms import LONGEST, constants, text
-from pullback.autograd.roots import root_of
-from pullback.autograd.tape import wrap
+from pullback.core.roots import root_of
+from pullback.core.tape import wrap
 from pullback.explaining.collect import ObservedSweep, undisturbed
 from pullback.explaining.rules import described, evaluate, rule_texts
+from pullback.transforms.arrays.spelled import cotangent_name, label_of, name_of, spell
+from pullback.transforms.arrays.terms import LONGEST, constants, text
 from tests.ops.test_gradients import CHECKED, ROWS, inputs
 
 rng = np.random.default_rng(0)

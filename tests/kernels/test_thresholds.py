@@ -14,22 +14,22 @@ ELSEWHERE = {"cli", "distributed", "explaining", "fx", "profiler", "serializatio
 
 # Numbers beside sizes that are facts and no choices.
 FACTS = {
-    ("constants.py", "_KEPT"): "numbers that are kept ready at most",
-    ("autograd/forms.py", "MOST_STEPS"): "the longest pass that is written out",
-    ("autograd/forms.py", "MOST_WALKED"): "the longest pass that is looked at",
-    ("autograd/inlining.py", "MOST_TERMS"): "letters of the code of a rule",
-    ("autograd/plan.py", "LONG"): "nodes of a pass that is written as a loop",
-    ("arrays/terms.py", "CONSTANT"): "elements that are shown",
-    ("arrays/terms.py", "LONGEST"): "letters that are shown",
-    ("arrays/terms.py", "SHARED"): "letters that are shown",
-    ("from_data.py", "_SHORT"): "what is written by hand is as short, and may mix kinds of numbers",
+    ("core/basics/constants.py", "_KEPT"): "numbers that are kept ready at most",
+    ("core/written_out/forms.py", "MOST_STEPS"): "the longest pass that is written out",
+    ("core/written_out/forms.py", "MOST_WALKED"): "the longest pass that is looked at",
+    ("core/written_out/inlining.py", "MOST_TERMS"): "letters of the code of a rule",
+    ("core/plan.py", "LONG"): "nodes of a pass that is written as a loop",
+    ("transforms/arrays/terms.py", "CONSTANT"): "elements that are shown",
+    ("transforms/arrays/terms.py", "LONGEST"): "letters that are shown",
+    ("transforms/arrays/terms.py", "SHARED"): "letters that are shown",
+    ("functional/from_data.py", "_SHORT"): "what is written by hand is as short, and may mix kinds of numbers",
     ("functional/grids.py", "_MOST_ELEMENTS"): "what 64 bits can count",
     ("kernels/half.py", "_INFINITY"): "bits of a number",
     ("kernels/random/discrete.py", "_INSIDE_OUT_FROM"): "torch shuffles in another order from here on",
     ("kernels/random/engine.py", "_MOST_KNOWN"): "what is remembered of a generator at most",
     ("ops/embedding.py", 1000): "samples of many elements",
     ("ops/reductions.py", 1000): "samples of many elements",
-    ("size.py", "_MOST_COUNTS"): "shapes that are remembered at most",
+    ("core/basics/size.py", "_MOST_COUNTS"): "shapes that are remembered at most",
 }
 
 COUNTS = {"size", "nbytes", "shape", "itemsize", "numel"}

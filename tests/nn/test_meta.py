@@ -4,7 +4,7 @@ import pytest
 from nn.transcripts import compare
 
 import pullback
-from pullback.torch_function import while_everything_asks
+from pullback.shell.torch_function import while_everything_asks
 
 torch = pytest.importorskip("torch")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback.torch_names import operators
+from pullback.shell.torch_names import operators
 
 torch = pytest.importorskip("torch")
 RNG = np.random.default_rng(0)

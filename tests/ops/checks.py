@@ -10,7 +10,7 @@ import numpy as np
 
 import pullback
 from pullback.autograd import grad, gradcheck, gradgradcheck
-from pullback.autograd.tape import apply, wrap
+from pullback.core.tape import apply, wrap
 from pullback.func import vmap
 from tests.core.another_library import Elsewhere
 from tests.explain.test_rules import check as check_explanation

@@ -13,8 +13,9 @@ from functools import cache
 import numpy as np
 
 import pullback
-from pullback.autograd import general, grad
-from pullback.autograd.op import Op
+from pullback.autograd import grad
+from pullback.core import general
+from pullback.core.op import Op
 from pullback.ops.samples import Draw
 
 from .test_gradients import ROWS, inputs

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pullback.autograd import grad
-from pullback.autograd.kernel import kernel
-from pullback.autograd.op import op as op_of
-from pullback.autograd.recording import value_of
-from pullback.autograd.tape import apply, wrap
+from pullback.core.kernel import kernel
+from pullback.core.op import op as op_of
+from pullback.core.recording import value_of
+from pullback.core.tape import apply, wrap
 from pullback.ops.samples import Draw
 from tests.ops.operations import operations
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback.dtypes import NAMED_ONLY
+from pullback.core.basics.dtypes import NAMED_ONLY
 
 torch = pytest.importorskip("torch")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback.interrupts import hold, release, uninterrupted
+from pullback.core.basics.interrupts import hold, release, uninterrupted
 
 NAMES = {
     "SGD": {}, "SGD, momentum": {"momentum": 0.9, "dampening": 0.5}, "Adam": {}, "Adam, amsgrad": {"amsgrad": True}, "AdamW": {},

@@ -10,7 +10,7 @@ import pytest
 
 import pullback
 from pullback.serialization import CheckpointError, bridge, load, safetensors, save
-from pullback.torch_names.lookup import find_torch_name
+from pullback.shell.torch_names.lookup import find_torch_name
 
 
 def round_trip(value, **options):

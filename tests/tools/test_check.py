@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pullback.autograd.op import op
+from pullback.core.op import op
 from tools import check
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pullback
-from pullback.arrays.batched import Batched
+from pullback.transforms.arrays.batched import Batched
 from tests.compat.test_numpy_calls import CALLS
 
 # Of each example alone: the results differ in size, or are no arrays.

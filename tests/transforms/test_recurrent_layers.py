@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import pullback as P
-from pullback.arrays import batching_rules, fallback, protocol
 from pullback.func import functional_call, grad, jacrev, stack_module_state, vmap
 from pullback.kernels import recurrence
+from pullback.transforms.arrays import batching_rules, fallback, protocol
 
 COUNT, STEPS, FEATURES, UNITS = 3, 4, 2, 3
 LAYERS = {

@@ -7,8 +7,8 @@ import pytest
 
 import pullback as P
 from pullback import nn
-from pullback.arrays import batching_rules, fallback, level_of, protocol
 from pullback.func import grad, vmap
+from pullback.transforms.arrays import batching_rules, fallback, level_of, protocol
 
 F = nn.functional
 COUNT = 4

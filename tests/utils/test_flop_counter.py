@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import pullback
-from pullback.torch_names import operators as torch_ops
+from pullback.shell.torch_names import operators as torch_ops
 from pullback.utils.flop_counter import FlopCounterMode, flop_registry, register_flop_formula
 from pullback.utils.module_tracker import ModuleTracker
 

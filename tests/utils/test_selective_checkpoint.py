@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pullback
-from pullback.torch_names import operators as torch_ops
+from pullback.shell.torch_names import operators as torch_ops
 from pullback.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 from pullback.utils.checkpoint import (
     CheckpointPolicy,

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ...core.tensor import Tensor
 from ...nn.modules.module import Module
 from ...optim.optimizer import Optimizer
-from ...tensor import Tensor
 
 __all__ = [
     "StateDictOptions", "get_model_state_dict", "get_optimizer_state_dict", "get_state_dict", "set_model_state_dict",

@@ -14,7 +14,7 @@ from bisect import bisect_left
 
 import numpy as np
 
-from ...quiet import restore, silence, warning_settings
+from ...core.basics.quiet import restore, silence, warning_settings
 from ..thresholds import ALIKE_TOGETHER, SHAPES_BY_PYTHON
 from .engine import Generator, Window
 from .streams import c_library, cast

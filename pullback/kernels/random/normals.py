@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...quiet import restore, silence, warning_settings
+from ...core.basics.quiet import restore, silence, warning_settings
 from ..thresholds import PAIRS_PER_BLOCK
 
 Number = float | np.floating

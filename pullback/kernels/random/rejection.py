@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...quiet import restore, silence, warning_settings
+from ...core.basics.quiet import restore, silence, warning_settings
 from ..thresholds import ALIKE_TOGETHER, PARAMETERS_BY_PYTHON
 from .engine import Generator, Window
 from .streams import c_library, cast

@@ -7,7 +7,7 @@ from typing import Any
 
 import pullback
 
-from ...notices import warn_user
+from ...core.basics.notices import warn_user
 
 __all__ = ["causal_upper_left", "causal_lower_right", "CausalVariant", "CausalBias"]
 

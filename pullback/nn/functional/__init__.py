@@ -7,10 +7,10 @@ Not imported by `import pullback`. Functions that torch also has at its top are 
 
 from typing import Any
 
-from ...on_demand import names_on_demand
+from ...core.basics.on_demand import names_on_demand
 
 from ...functional.matmul import linear
-from ...tensor import Tensor
+from ...core.tensor import Tensor
 from .activation import (
     celu, celu_, elu, elu_, gelu, glu, gumbel_softmax, hardshrink, hardsigmoid, hardswish, hardtanh, hardtanh_,
     leaky_relu, leaky_relu_, log_softmax, logsigmoid, mish, prelu, relu, relu6, relu_, rrelu, rrelu_, selu, selu_,

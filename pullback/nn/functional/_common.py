@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ... import random
-from ...autograd.tape import wrap
+from ...core.basics.notices import warn_user
+from ...core.tape import wrap
+from ...core.tensor import Tensor
 from ...functional.checks import need_tensor
 from ...functional.operands import in_64_bits
 from ...functional.registry import public_in
-from ...notices import warn_user
-from ...tensor import Tensor
 from .. import _reduction
 
 layer_function = partial(public_in, "torch.nn.functional")  # announces it

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.basics.notices import warn_user
+from ...core.tensor import Tensor
 from ...functional.matmul import linear
-from ...notices import warn_user
-from ...tensor import Tensor
 from .. import _reduction
 from ..modules.utils import _list_with_default, _pair, _single, _triple
 from .activation import _implicit_dim

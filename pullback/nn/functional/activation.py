@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.randomness import drawn, drawn_from
-from ...autograd import autocast
-from ...autograd.op import Op
-from ...autograd.tape import apply, apply_unary
-from ...autograd.writes import in_place
-from ...dtypes import finfo
+from ...core.basics.dtypes import finfo
+from ...core.basics.notices import warn_user
+from ...core.op import Op
+from ...core.tape import apply, apply_unary
+from ...core.tensor import Tensor
+from ...core.writes import in_place
 from ...functional import elementary, reductions
 from ...functional.checks import need_tensor
 from ...functional.operands import need_room, need_room_inside, wrap_dim
 from ...functional.out_argument import store
 from ...kernels.random.discrete import rrelu_noise
 from ...kernels.random.streams import exponential
-from ...notices import warn_user
 from ...ops import activation as ops
-from ...tensor import Tensor
+from ...transforms import autocast
+from ...transforms.arrays.randomness import drawn, drawn_from
 from ._common import constant, float_tensor, generator, layer_function
 
 _SELU_ALPHA = 1.6732632423543772848170429916717

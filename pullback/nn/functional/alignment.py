@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.tape import apply
+from ...core.tape import apply
+from ...core.tensor import Tensor
 from ...functional.checks import invalid_combination
 from ...functional.operands import SMALLEST_TOO_LARGE
 from ...ops.ctc import ctc
 from ...ops.pointwise import where
-from ...tensor import Tensor
 from ._common import constant, layer_function, reduction_name
 
 _CHECKING = "(while checking arguments for ctc_loss_allocate_outputs)"

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.randomness import drawn
-from ...autograd import autocast
-from ...autograd.tape import apply
+from ...core.basics.notices import warn_user
+from ...core.tape import apply
+from ...core.tensor import Tensor
 from ...functional.matmul import bmm, linear
 from ...functional.operands import common_shape
 from ...functional.reductions import softmax
 from ...functional.registry import FUNCTIONS
 from ...kernels.random.discrete import dropout_mask
-from ...notices import warn_user
 from ...ops.attention import attention
-from ...tensor import Tensor
+from ...transforms import autocast
+from ...transforms.arrays.randomness import drawn
 from ._common import constant, generator, layer_function
 from .dropout import dropout
 from .padding import pad

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.tape import apply
+from ...core.tape import apply
+from ...core.tensor import Tensor
 from ...functional.checks import need_tensor
 from ...functional.matmul import linear
 from ...functional.operands import need_int
@@ -14,7 +15,6 @@ from ...functional.reductions import log_softmax
 from ...ops import loss as ops
 from ...ops.pointwise import relu
 from ...ops.sorting import take_along
-from ...tensor import Tensor
 from ._common import constant, layer_function, reduced, reduction_name
 
 

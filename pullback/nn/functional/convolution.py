@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd import autocast
-from ...autograd.mode import RECORD, current_mode
-from ...autograd.tape import apply
+from ...core.basics.notices import warn_user
+from ...core.mode import RECORD, current_mode
+from ...core.tape import apply
+from ...core.tensor import Tensor
 from ...functional.checks import need_tensor
 from ...functional.operands import in_64_bits, need_int
 from ...kernels.convolution import check_convolution, transposed_shape, worth_keeping
-from ...notices import warn_user
 from ...ops import convolution as ops
-from ...tensor import Tensor
+from ...transforms import autocast
 from ._common import ints, layer_function
 from .padding import pad
 

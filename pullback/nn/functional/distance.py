@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.tape import apply
-from ...dtypes import promote_types
+from ...core.basics.dtypes import promote_types
+from ...core.tape import apply
+from ...core.tensor import Tensor
 from ...functional.checks import certainly, need_tensor
 from ...functional.contraction import einsum
 from ...functional.index_parsing import largest_unsigned
@@ -15,7 +16,6 @@ from ...functional.matmul import linear
 from ...functional.operands import common_shape
 from ...ops.norms import pair_distances
 from ...ops.pointwise import clamp_min_scalar
-from ...tensor import Tensor
 from ._common import constant, layer_function
 
 __all__ = ["bilinear", "cosine_of_last", "cosine_similarity", "linear", "one_hot", "pairwise_distance", "pdist"]

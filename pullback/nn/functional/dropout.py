@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.randomness import drawn, drawn_along
-from ...autograd.mode import current_mode
-from ...autograd.writes import in_place
+from ...core.basics.notices import warn_user
+from ...core.mode import current_mode
+from ...core.tensor import Tensor
+from ...core.writes import in_place
 from ...functional.arithmetic import mul
 from ...functional.operands import sizes_of
 from ...functional.refusals import blamed
 from ...kernels.random.discrete import alpha_dropout_noise, dropout_mask, feature_noise_shape
-from ...notices import warn_user
-from ...tensor import Tensor
+from ...transforms.arrays.randomness import drawn, drawn_along
 from ._common import constant, generator, layer_function
 
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.batched import Batched
-from ...autograd.mode import current_mode
-from ...autograd.tape import apply, wrap
-from ...autograd.writes import bump
+from ...core.basics.notices import warn_user
+from ...core.basics.storage import storage_of
+from ...core.mode import current_mode
+from ...core.tape import apply, wrap
+from ...core.tensor import Tensor
+from ...core.writes import bump
 from ...functional.checks import need_tensor
 from ...functional.operands import need_int
-from ...notices import warn_user
 from ...ops import embedding as ops
-from ...storage import storage_of
-from ...tensor import Tensor
+from ...transforms.arrays.batched import Batched
 from ._common import constant, layer_function
 
 

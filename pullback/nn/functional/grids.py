@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.tape import apply
-from ...dtypes import from_numpy_dtype
+from ...core.basics.dtypes import from_numpy_dtype
+from ...core.basics.notices import warn_user
+from ...core.tape import apply
+from ...core.tensor import Tensor
 from ...functional.elementary import abs as absolute
 from ...functional.elementary import floor, round
 from ...functional.joining import stack
+from ...functional.ranges import linspace
 from ...kernels.resampling import cubic_weights
-from ...notices import warn_user
 from ...ops.pointwise import where, zero
 from ...ops.vision import affine_points, points_of_images, points_of_volumes
-from ...ranges import linspace
-from ...tensor import Tensor
 from ._common import constant, layer_function
 
 GRID_SAMPLE_INTERPOLATION_MODES: dict[str, int] = {"bilinear": 0, "nearest": 1, "bicubic": 2}

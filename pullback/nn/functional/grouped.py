@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dtypes import int32
+from ...core.basics.dtypes import int32
+from ...core.tensor import Tensor
 from ...functional.joining import cat
 from ...functional.registry import FUNCTIONS
-from ...tensor import Tensor
 from ._common import layer_function
 
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.tape import apply
+from ...core.basics.notices import warn_user
+from ...core.tape import apply
+from ...core.tensor import Tensor
 from ...functional.checks import certainly, need_tensor
 from ...functional.operands import broadcast_error, common_shape, need_room, promote
 from ...functional.registry import FUNCTIONS
 from ...functional.threefold import where
-from ...notices import warn_user
 from ...ops import loss as ops
 from ...ops.pointwise import clamp_min_scalar
-from ...tensor import Tensor
 from ._common import constant, layer_function, reduced, reduction_name, warn_sizes
 from .activation import logsigmoid
 from .distance import cosine_of_last, in_one_shape, pairwise_distance

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.grad_mode import no_grad
-from ...autograd.mode import current_mode, is_grad_enabled
-from ...autograd.tape import apply
-from ...dtypes import bfloat16, float16
+from ...core.basics.dtypes import bfloat16, float16
+from ...core.grad_mode import no_grad
+from ...core.mode import current_mode, is_grad_enabled
+from ...core.tape import apply
+from ...core.tensor import Tensor
 from ...functional.operands import need_int
 from ...functional.registry import FUNCTIONS
 from ...functional.threefold import clamp_min
 from ...ops import normalization as ops
-from ...tensor import Tensor
 from ._common import float_tensor, layer_function
 from .padding import pad
 

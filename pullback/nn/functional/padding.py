@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...autograd.autocast import without_autocast
-from ...autograd.mode import current_mode
-from ...autograd.tape import apply
+from ...core.mode import current_mode
+from ...core.tape import apply
+from ...core.tensor import Tensor
 from ...functional.operands import SMALLEST_TOO_LARGE, in_64_bits
 from ...functional.rearranging import constant_pad_nd
 from ...kernels.resampling import padding_tables
 from ...ops.vision import resample_op
-from ...tensor import Tensor
+from ...transforms.autocast import without_autocast
 from ._common import layer_function
 
 _NAMES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad", "circular": "CircularPad"}

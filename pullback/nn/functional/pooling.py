@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays.randomness import drawn
-from ...autograd.mode import current_mode
-from ...autograd.tape import apply
+from ...core.mode import current_mode
+from ...core.tape import apply
+from ...core.tensor import Tensor
 from ...functional.checks import not_implemented_for
 from ...functional.operands import SMALLEST_TOO_LARGE, in_64_bits
 from ...functional.out_argument import store
 from ...kernels.random.streams import uniform
 from ...ops import pooling as ops
-from ...tensor import Tensor
+from ...transforms.arrays.randomness import drawn
 from ._common import constant, generator, ints, layer_function
 
 Sizes = int | Sequence[int]

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.tape import apply
+from ...core.basics.layout import contiguous_format
+from ...core.basics.notices import warn_user
+from ...core.tape import apply
+from ...core.tensor import Tensor
 from ...functional.operands import SMALLEST_TOO_LARGE, in_64_bits, need_int
 from ...kernels.order import has_channels_last, with_channels_last
 from ...kernels.resampling import fixed_point, resize_tables
-from ...layout import contiguous_format
-from ...notices import warn_user
 from ...ops.vision import resample_op
-from ...tensor import Tensor
 from ._common import layer_function
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 

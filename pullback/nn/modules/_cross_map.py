@@ -11,7 +11,7 @@ from typing import Any
 
 import pullback
 
-from ...tensor import Tensor
+from ...core.tensor import Tensor
 
 
 def cross_map_normalise(input: Tensor, size: int, alpha: float, beta: float, k: float) -> Tensor:

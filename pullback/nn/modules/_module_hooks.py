@@ -12,7 +12,7 @@ from typing import Any
 
 import pullback
 
-from ...notices import warn_user
+from ...core.basics.notices import warn_user
 from ...utils.hooks import HookDict, RemovableHandle
 from ._hooks import add_hook, home
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pullback
 
-from ...interrupts import uninterrupted
-from ...notices import warn_user
+from ...core.basics.interrupts import uninterrupted
+from ...core.basics.notices import warn_user
 from ...utils.hooks import HookDict  # annotations are looked up by programs that ask for type hints
 from ..parameter import Parameter, is_lazy
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pullback
 
-from ...notices import warn_user
-from ...tensor import Tensor
+from ...core.basics.notices import warn_user
+from ...core.tensor import Tensor
 from .. import functional as F
 from .. import init as initialise
 from ..parameter import Parameter

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pullback
 
-from ...tensor import Tensor
+from ...core.tensor import Tensor
 from .. import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ...notices import warn_user
+from ...core.basics.notices import warn_user
 from ._parameter_containers import ParameterDict, ParameterList, pairs
 from .module import Module
 

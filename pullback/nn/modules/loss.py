@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...notices import warn_user
-from ...tensor import Tensor
+from ...core.basics.notices import warn_user
+from ...core.tensor import Tensor
 from .. import functional as F
 from .._reduction import legacy_get_string
 from .distance import PairwiseDistance

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 
-from ...autograd.accumulate import forget
+from ...core.accumulate import forget
+from ...core.basics.interrupts import uninterrupted
+from ...core.basics.notices import warn_user
 from ...functional.copying import wanted_by
 from ...functional.refusals import blame_argument
-from ...interrupts import uninterrupted
-from ...notices import warn_user
 from ...utils.hooks import HookDict, RemovableHandle
 from ..parameter import Buffer, Parameter
 from ._hooks import (

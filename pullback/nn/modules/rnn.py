@@ -10,11 +10,11 @@ from typing import Any
 
 import pullback
 
-from ...autograd import autocast
-from ...autograd.views import as_own
+from ...core.basics.notices import warn_user
+from ...core.tensor import Tensor
+from ...core.views import as_own
 from ...functional.recurrence import run_cell, run_layers
-from ...notices import warn_user
-from ...tensor import Tensor
+from ...transforms import autocast
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence

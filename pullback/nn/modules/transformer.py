@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 
-from ...notices import warn_user
+from ...core.basics.notices import warn_user
 from .. import functional as F
 from .. import init
 from ._attention import MultiheadAttention

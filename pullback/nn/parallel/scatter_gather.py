@@ -21,8 +21,8 @@ def scatter_kwargs(
 
 def gather(outputs: Any, target_device: Any = None, dim: int = 0) -> Any:
     """The outputs of the devices put together along `dim`."""
+    from ...core.tensor import Tensor
     from ...functional.joining import cat
-    from ...tensor import Tensor
 
     first = outputs[0]
     if isinstance(first, Tensor):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pullback
 
 if TYPE_CHECKING:
-    from ...tensor import Tensor
+    from ...core.tensor import Tensor
     from ..modules.module import Module
 
 

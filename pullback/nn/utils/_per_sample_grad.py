@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...core.tensor import Tensor
 from ...func import functional_call, vmap
-from ...tensor import Tensor
 from ...utils._pytree import tree_leaves, tree_map
 from ..modules.module import Module
 from ..parameter import Parameter

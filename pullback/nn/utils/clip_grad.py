@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import pullback
 
-from ...interrupts import uninterrupted
-from ...notices import warn_user
-from ...tensor import Tensor
+from ...core.basics.interrupts import uninterrupted
+from ...core.basics.notices import warn_user
+from ...core.tensor import Tensor
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 

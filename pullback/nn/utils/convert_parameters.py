@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import pullback
 
-from ...interrupts import uninterrupted
-from ...tensor import Tensor
+from ...core.basics.interrupts import uninterrupted
+from ...core.tensor import Tensor
 from ..modules.module import _typename
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pullback
 
-from ...tensor import Tensor
+from ...core.tensor import Tensor
 from ..parameter import Parameter
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pullback
 
-from ...tensor import Tensor
+from ...core.tensor import Tensor
 from .. import functional as F
 from ..modules.module import Module
 from .parametrize import register_parametrization

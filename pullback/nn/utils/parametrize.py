@@ -13,7 +13,7 @@ from typing import Any
 
 import pullback
 
-from ...tensor import Tensor
+from ...core.tensor import Tensor
 from ..modules.container import ModuleDict, ModuleList
 from ..modules.module import Module
 from ..parameter import Parameter

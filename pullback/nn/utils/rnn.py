@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pullback
 
-from ...tensor import Tensor
+from ...core.tensor import Tensor
 
 __all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
            "pad_sequence", "unpack_sequence", "unpad_sequence"]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 import pullback
 
-from ...tensor import Tensor
+from ...core.tensor import Tensor
 from .. import functional as F
 from ..parameter import Parameter, UninitializedParameter
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pullback
 
-from ...notices import warn_user
+from ...core.basics.notices import warn_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...tensor import Tensor
+    from ...core.tensor import Tensor
     from ..modules.module import Module
 
 __all__ = ["functional_call"]

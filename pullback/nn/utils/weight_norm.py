@@ -9,8 +9,8 @@ from typing import Any
 
 import pullback
 
-from ...notices import warn_user
-from ...tensor import Tensor
+from ...core.basics.notices import warn_user
+from ...core.tensor import Tensor
 from ..parameter import Parameter, UninitializedParameter
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]

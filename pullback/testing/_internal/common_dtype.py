@@ -6,7 +6,7 @@ from typing import Any
 
 
 def _named(names: str) -> tuple[Any, ...]:
-    from ... import dtypes
+    from ...core.basics import dtypes
 
     return tuple(getattr(dtypes, name) for name in names.split())
 

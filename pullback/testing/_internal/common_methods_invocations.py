@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from ...tensor import Tensor
+from ...core.tensor import Tensor
 
 # Tables of operators with samples of their arguments: tests that read them have nothing to do.
 op_db: list[Any] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensor import Tensor
+from ...core.tensor import Tensor
 from .common_utils import TestCase, _torch, freeze_rng_state
 
 __all__ = ["NNTestCase", "freeze_rng_state"]

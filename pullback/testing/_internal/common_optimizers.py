@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
+from ...core.tensor import Tensor
 from ...optim import lr_scheduler
-from ...tensor import Tensor
 from .common_device_type import tol, toleranceOverride
 from .common_methods_invocations import DecorateInfo
 from .common_utils import _torch

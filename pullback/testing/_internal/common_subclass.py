@@ -6,9 +6,9 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from ...creation import zeros
+from ...core.tensor import Tensor
+from ...functional.creation import zeros
 from ...functional.random_sampling import randn
-from ...tensor import Tensor
 from ...utils._pytree import tree_map
 from .logging_tensor import LoggingTensor
 

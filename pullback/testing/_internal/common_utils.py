@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from ... import autograd
-from ...dtypes import bfloat16, float16, float32, float64
-from ...tensor import Tensor
+from ...core.basics.dtypes import bfloat16, float16, float32, float64
+from ...core.tensor import Tensor
 from .. import assert_close, make_tensor
 from .parametrization import _TestParametrizer, decorateIf, instantiate_parametrized_tests, parametrize, subtest, swap
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from ...dispatch_subclasses import DisableTorchDispatch
-from ...tensor import Tensor
+from ...core.tensor import Tensor
+from ...shell.dispatch_subclasses import DisableTorchDispatch
 from ...utils._python_dispatch import TorchDispatchMode
 from ...utils._pytree import tree_map
 from ...utils.weak import WeakTensorKeyDictionary

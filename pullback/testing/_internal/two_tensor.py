@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensor import Tensor, disabled_torch_function
+from ...core.tensor import Tensor, disabled_torch_function
 from ...utils._python_dispatch import return_and_correct_aliasing
 from ...utils._pytree import tree_flatten, tree_map, tree_unflatten
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import Any
 
-from ...notices import warn_user
+from ...core.basics.notices import warn_user
 from ._utils.worker import EndOfStream, ExceptionWrapper, NewEpoch, worker_loop
 from .dataloader import DataLoader, _BaseDataLoaderIter
 

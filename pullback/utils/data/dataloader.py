@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ...notices import warn_user
-from ...on_demand import names_on_demand
+from ...core.basics.notices import warn_user
+from ...core.basics.on_demand import names_on_demand
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import get_worker_info, make_fetcher
 from .dataset import Dataset, IterableDataset

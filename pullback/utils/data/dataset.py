@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 
 import pullback
 
-from ...notices import warn_user
-from ...tensor import Tensor
+from ...core.basics.notices import warn_user
+from ...core.tensor import Tensor
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

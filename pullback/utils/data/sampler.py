@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import pullback
 
-from ...tensor import Tensor
+from ...core.tensor import Tensor
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...notices import warn_user
-from ...tensor import Tensor
+from ...core.basics.notices import warn_user
+from ...core.tensor import Tensor
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,68 @@
+"""Running the rules of one node: from its cotangent to what goes along each of its edges.
+
+`puller` writes a function for each plan, of one line; plans whose rules ask for the same places share its code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from numpy import ndarray
+
+from .mostly_zeros import Placed
+
+
+def puller(plan: Any) -> Callable[[Any, Any, Any], Any]:
+    """The function `pull(cotangent, values, params)`: a gradient for each edge, None where there is none to send."""
+    if plan.joint is not None:
+        from .cotangents import pull_jointly
+
+        return pull_jointly(plan)
+    if plan.blocked:
+        from .large_cotangents import pull_by_blocks
+
+        return pull_by_blocks(plan)
+    if plan.together:
+        from .large_cotangents import pull_side_by_side
+
+        return pull_side_by_side(plan)
+    calls = {call.position: call for call in plan.engine_calls()}
+    asked = tuple([None if i not in calls else passed(calls[i]) for i in range(len(plan.needs))])
+    pull = written(asked)(*[call.rule for call in calls.values()])
+    return pull_placed(plan, pull) if plan.calls and plan.places else pull
+
+
+def passed(call: Any) -> Any:
+    """What a rule asks for; of one that passes its cotangent on, nothing but that."""
+    from .op import passed_on
+
+    return "g" if call.rule is passed_on else call.sources
+
+
+@cache
+def written(asked: tuple[Any, ...]) -> Callable[..., Any]:
+    """For rules that ask for these places of what is saved, and for these parameters."""
+    parts: list[str] = []
+    rules: list[str] = []
+    for sources in asked:
+        if sources is not None:
+            rules.append(f"r{len(rules)}")
+        given = [f"v[{s}]" if type(s) is int else f"p[{s!r}]" for s in (() if sources in (None, "g") else sources)]
+        parts.append(
+            "None" if sources is None else "g" if sources == "g" else f"{rules[-1]}({', '.join(['g', *given])})"
+        )
+    make: Callable[..., Any] = eval(f"lambda {', '.join(rules)}: lambda g, v, p: ({', '.join(parts)},)")
+    return make
+
+
+def pull_placed(plan: Any, pull: Any) -> Callable[[Any, Any, Any], Any]:
+    """Of a selection: its zeros are not made yet."""
+
+    def pull_selection(cotangent: Any, values: Any, params: Any) -> Any:
+        if type(cotangent) is not ndarray:
+            return pull(cotangent, values, params)
+        return (Placed(cotangent, params["index"], lambda g: pull(g, values, params)[0]),)
+
+    return pull_selection

@@ -1,0 +1,1 @@
+"""Rules run on other things than arrays: batches, tangents, names, arrays of other libraries."""

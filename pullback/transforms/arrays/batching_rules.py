@@ -1,0 +1,264 @@
+"""What operations do to a batch: `apply_batched` runs the rule of an operation's layout and wraps the results.
+
+A rule is `rule(op, values, flags, params, size)`: the values inside the batches, which of them have the batch axis
+(axis 0), the parameters for one example, the number of examples; it returns results with the batch axis in front.
+Operations name theirs in their field `batch` (`ops/layouts.py`); elementwise ones need none. What has no layout at all
+runs example by example, which is correct and slow (a warning says so, once).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core.basics.notices import warn_user
+from ...core.tape import wrap
+from .batched import NONZERO, Batched, DynamicShape, NotBatchable, level_of, params_level, raw
+
+ndarray = np.ndarray
+Rule = Callable[[Any, list[Any], list[Any], dict[Any, Any], int], Any]
+_PLAIN = frozenset((ndarray, float, int, bool, complex, type(None)))
+_BASIC = frozenset((int, slice, type(None), type(...)))
+
+
+def apply_batched(
+    op: Any, inputs: Any, params: dict[Any, Any] | None, level: int | None = None, held: int | None = None
+) -> Any:
+    """Run an operation on inputs of which some are batches, and wrap what comes out as batches of the same level.
+
+    Callers that know them pass the innermost level of all (`level`) and of the parameters alone (`held`).
+    """
+    if held is None:
+        held = params_level(params) if params else 0
+    if level is None:
+        level = held
+        for value in inputs:
+            if type(value) is Batched and value.level > level:
+                level = value.level
+    values, flags, size, plain = [], [], 0, True
+    for value in inputs:
+        flag = False
+        if type(value) is Batched and value.level == level:
+            flag = value.batched
+            value = value.array
+            if flag and not size:
+                size = len(value) if type(value) is ndarray else raw(value).shape[0]
+        values.append(value)
+        flags.append(flag)
+        plain = plain and type(value) in _PLAIN
+    if not plain:
+        values = uniform(values)
+    params = params or {}
+    if held == level:
+        if params_batched(params, level):
+            size = size or params_size(params, level)
+            return wrapped(rule_with_batched_params(op)(op, values, flags, params, size), level, True)
+        params = example_params(params, 0, level)
+    if "level" in params and params["level"] != level:
+        # It puts examples of another level together, or takes them apart.
+        if size:
+            values = with_batch_axes(values, flags, size)
+        return wrapped(apply_batched(op, values, params, params["level"]), level, size > 0)
+    layout = op.batch
+    if not size and True not in flags and not (layout is not None and layout.always):
+        return wrapped(op(*values, **params), level, False)
+    rule = example_by_example if layout is None else layout.rule
+    if plain and rule is pointwise and _broadcasts(values, flags):
+        out = op.forward(*values, **params) if params else op.forward(*values)
+    else:
+        out = rule(op, values, flags, params, size)
+    return Batched(out, level) if type(out) is ndarray else wrapped(out, level, True)
+
+
+def _broadcasts(values: list, flags: list) -> bool:
+    """Whether one or two plain values line up as they are, the batch axis of one against nothing or that of the other."""
+    if len(values) == 1:
+        return True
+    if len(values) > 2:
+        return False
+    first, second = values
+    if flags[0]:
+        return first.ndim == second.ndim if flags[1] else type(second) is not ndarray or second.ndim < first.ndim
+    return type(first) is not ndarray or first.ndim < second.ndim
+
+
+def wrapped(out: Any, level: int, batched: bool) -> Any:
+    if isinstance(out, (tuple, list)):
+        return tuple(Batched(plain_payload(part), level, batched) for part in out)
+    if type(out) is Batched and out.level == level:
+        return out
+    return Batched(plain_payload(out), level, batched)
+
+
+def plain_payload(value: Any) -> Any:
+    """A Tensor without history is no more than its array."""
+    if is_tensor(value) and not value._requires_grad and value._tangent is None and value._view is None:
+        return value.memory()
+    return value
+
+
+def is_tensor(value: Any) -> bool:
+    return type(value) is not ndarray and hasattr(value, "_pullback_apply") and type(value) is not Batched
+
+
+def uniform(values: list[Any]) -> list[Any]:
+    """If one of the values is a Tensor, all arrays become Tensors: the outer tape is the layer they meet in."""
+    if not any(is_tensor(value) for value in values):
+        return values
+    return [wrap(value) if isinstance(value, (np.ndarray, np.generic, Batched)) else value for value in values]
+
+
+def refuse_dynamic_shape(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Raise, for operations of which examples would have results of other shapes."""
+    raise DynamicShape(NONZERO)
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+
+
+def ndim_of(value: Any, flag: bool) -> int:
+    """The dims of one example."""
+    if type(value) is ndarray:
+        return value.ndim - flag
+    return len(getattr(raw(value), "shape", ())) - flag
+
+
+def pointwise(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Line examples up from the right, as broadcasting does."""
+    if len(values) == 1:
+        return op(values[0], **params)
+    ndim = max([ndim_of(value, flag) for value, flag in zip(values, flags, strict=True)])
+    return op(*[lined_up(value, flag, ndim) for value, flag in zip(values, flags, strict=True)], **params)
+
+
+def lined_up(value: Any, flag: bool, ndim: int) -> Any:
+    """With axes of size 1 between the batch axis and the example's own."""
+    if not flag:
+        return value
+    shape = value.shape if type(value) is ndarray else tuple(raw(value).shape)
+    missing = ndim + 1 - len(shape)
+    if missing <= 0:
+        return value
+    wanted = shape[:1] + (1,) * missing + shape[1:]
+    return value.reshape(wanted) if type(value) is ndarray else np.reshape(value, wanted)
+
+
+def with_batch_axis(value: Any, flag: bool, size: int) -> Any:
+    """The same value for every example, spelled out."""
+    if flag:
+        return value
+    return np.broadcast_to(value, (size, *(value.shape if type(value) is ndarray else np.shape(raw(value)))))
+
+
+def with_batch_axes(values: list[Any], flags: list[Any], size: int) -> list[Any]:
+    """All values with the batch axis in front, whether examples differ in them or not."""
+    return [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
+
+
+_warned: set[str] = set()
+
+
+def example_by_example(
+    op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int, level: int = 0
+) -> Any:
+    """The loop that every operation can fall back to."""
+    if op.name not in _warned and size > 16:
+        _warned.add(op.name)
+        warn_user(
+            f"There is a performance drop because we have not yet implemented the batching rule for {op.name}: it "
+            f"runs example by example, {size} times in each call.",
+        )
+    results = []
+    for number in range(size):
+        examples = [value[number] if flag else value for value, flag in zip(values, flags, strict=True)]
+        results.append(op(*examples, **(example_params(params, number, level) if level else params)))
+    return stacked(results, op, values, flags, params)
+
+
+def stacked(results: list[Any], op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any]) -> Any:
+    if not results:
+        examples = [np.zeros(raw(v).shape[1:], raw(v).dtype) if f else v for v, f in zip(values, flags, strict=True)]
+        out = op(*examples, **params)
+        return tuple(map(_none_of, out)) if isinstance(out, tuple) else _none_of(out)
+    try:
+        if isinstance(results[0], tuple):
+            return tuple(np.stack(parts) for parts in zip(*results, strict=True))
+        return np.stack(results)
+    except (ValueError, RuntimeError) as error:
+        raise NotBatchable(
+            f"vmap: {op.name} gives examples results of different sizes. We don't support that: "
+            'vmap(..., fallback="loop") runs the function example by example.'
+        ) from error
+
+
+def _none_of(part: Any) -> Any:
+    """A batch of no examples, of the shape of this one and with the history of what they would share."""
+    return (part if hasattr(part, "_pullback_apply") else np.asarray(part))[None][:0]
+
+
+# --- parameters that are batches (indices) ---------------------------------------------------------------------------
+
+
+def params_batched(params: dict[Any, Any], level: int) -> bool:
+    """Whether a parameter differs between examples."""
+    return any(
+        level_of(item) == level and item.batched
+        for value in params.values()
+        for item in (value if isinstance(value, tuple) else (value,))
+    )
+
+
+def params_size(params: dict[Any, Any], level: int) -> int:
+    return next(
+        raw(item.array).shape[0]
+        for value in params.values()
+        for item in (value if isinstance(value, tuple) else (value,))
+        if level_of(item) == level and item.batched
+    )
+
+
+def example_params(params: dict[Any, Any], number: int, level: int) -> dict[Any, Any]:
+    def one(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(one(item) for item in value)
+        if level_of(value) == level:
+            return value.array[number] if value.batched else value.array
+        return value
+
+    return {name: one(value) for name, value in params.items()}
+
+
+def rule_with_batched_params(op: Any) -> Rule:
+    """The rule where examples have parameters of their own: its layout's, or a loop."""
+    if op.batch is not None and op.batch.own_index is not None:
+        own: Rule = op.batch.own_index
+        return own
+
+    def loop(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+        return example_by_example(op, values, flags, params, size, params_level(params))
+
+    return loop
+
+
+# --- indexing --------------------------------------------------------------------------------------------------------
+
+
+def get_item(batch: Batched, index: Any) -> Any:
+    """`example[index]` for all examples."""
+    items = index if type(index) is tuple else (index,)
+    if batch.batched and type(batch.array) is ndarray and _BASIC.issuperset(map(type, items)):
+        return Batched(batch.array[(slice(None), *items)], batch.level)
+    if any(type(item) is Batched for item in items):
+        from ...ops.indexing import pick
+
+        return pick(batch, index=items)
+    if not batch.batched:
+        inside = batch.array if is_tensor(batch.array) or type(batch.array) is Batched else np.asarray(batch.array)
+        return Batched(inside[items], batch.level, False)
+    arrays = [i for i, item in enumerate(items) if isinstance(item, (np.ndarray, list))]
+    if arrays and (arrays[-1] - arrays[0] != len(arrays) - 1 or any(type(item) is int for item in items)):
+        results = [batch.array[number][index] for number in range(raw(batch.array).shape[0])]
+        return Batched(np.stack(results), batch.level)
+    return Batched(plain_payload(batch.array[(slice(None), *items)]), batch.level)

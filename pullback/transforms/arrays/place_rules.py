@@ -1,0 +1,148 @@
+"""Batching rules of operations that pick or write along one axis by an array of indices.
+
+One index array for all examples: the batch is one more axis. An index array for each example: what picks or writes
+whole slices becomes `gather` or `scatter`, which have an index for every element; `take` and `put` do on rows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .batched import raw
+from .batching_rules import example_by_example, lined_up, ndim_of, with_batch_axes, with_batch_axis
+
+
+def along_with_indices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Operations along an axis on arrays that go with an array of indices of as many axes."""
+    ndim = len(params["shape"]) if "shape" in params else ndim_of(values[0], flags[0])
+    if not ndim or any(ndim_of(value, flag) != ndim for value, flag in zip(values, flags, strict=True)):
+        return example_by_example(op, values, flags, params, size)
+    full = with_batch_axes(values, flags, size)
+    changed = {**params, "axis": params["axis"] + 1}
+    if "shape" in params:
+        changed["shape"] = (size, *params["shape"])
+    return op(*full, **changed)
+
+
+def slices_at(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Slices picked or written by a list of indices, the second operand."""
+    if not all(ndim_of(value, flag) for value, flag in zip(values, flags, strict=True)) or params.get("shape") == ():
+        return example_by_example(op, values, flags, params, size)
+    full = [value if n == 1 else with_batch_axis(value, flags[n], size) for n, value in enumerate(values)]
+    changed = {**params, "axis": params["axis"] + 1}
+    if "shape" in params:
+        changed["shape"] = (size, *params["shape"])
+    return _own_slices(op, full, changed) if flags[1] else op(*full, **changed)
+
+
+def _own_slices(op: Any, values: list, params: dict) -> Any:
+    """The same with a list for each example."""
+    from ...ops import scatter
+
+    x, index, *others = values
+    axis = params["axis"]
+    if op is scatter.index_select:
+        return scatter.gather(x, _for_elements(index, raw(x).shape, axis), axis=axis)
+    if op is scatter.place_slices:
+        return scatter.spread(x, _for_elements(index, raw(x).shape, axis), **params)
+    if op is scatter.index_clear:
+        return scatter.scatter_zero(x, _for_elements(index, raw(x).shape, axis), axis=axis)
+    (source,) = others
+    places = _for_elements(index, raw(source).shape, axis)
+    if op is scatter.index_copy:
+        return scatter.scatter_src(x, places, source, axis=axis)
+    alpha = params["alpha"]
+    return scatter.scatter_add(x, places, source if alpha == 1 else source * alpha, axis=axis)
+
+
+def _for_elements(index: Any, shape: tuple, axis: int) -> Any:
+    """A list of indices for each example, spelled out for all elements of its slices."""
+    rows, count = raw(index).shape
+    beside = (1,) * (axis - 1), (1,) * (len(shape) - axis - 1)
+    return np.broadcast_to(
+        np.reshape(index, (rows, *beside[0], count, *beside[1])), (*shape[:axis], count, *shape[axis + 1 :])
+    )
+
+
+def slices_filled(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """One number written to slices."""
+    x, index, value = values
+    if not ndim_of(x, flags[0]):
+        return example_by_example(op, values, flags, params, size)
+    x, axis = with_batch_axis(x, flags[0], size), params["axis"] + 1
+    if not flags[1] and not flags[2]:
+        return op(x, index, value, axis=axis)
+    shape = raw(x).shape
+    index = with_batch_axis(index, flags[1], size)
+    index = index[:, None] if raw(index).ndim == 1 else index
+    written = np.any(index[:, None, :] == np.arange(shape[axis])[:, None], axis=-1)
+    written = np.reshape(written, (size, *(1,) * (axis - 1), shape[axis], *(1,) * (len(shape) - axis - 1)))
+    return np.where(written, lined_up(value, flags[2], len(shape) - 1), x)
+
+
+# --- one long row ---
+
+
+def taken(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Elements of an array as one long row."""
+    x, index = values
+    if not flags[0]:
+        return op(x, index)
+    from ...ops.scatter import gather
+
+    shape = raw(index).shape[int(flags[1]) :]
+    row = _row(x, True, size)
+    return np.reshape(gather(row, _places(index, flags[1], size, raw(row).shape[1]), axis=1), (size, *shape))
+
+
+def put_flat(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Elements written to, added to or cleared in an array as one long row; `shape` makes an array of zeros of it."""
+    from ...ops import scatter
+
+    if "shape" in params:
+        shape = tuple(params["shape"])
+        places = _places(values[1], flags[1], size, math.prod(shape))
+        out = scatter.spread(_row(values[0], flags[0], size), places, shape=(size, math.prod(shape)), axis=1)
+        return np.reshape(out, (size, *shape))
+    x = with_batch_axis(values[0], flags[0], size)
+    row = _row(x, True, size)
+    places = _places(values[1], flags[1], size, raw(row).shape[1])
+    if len(values) == 2:
+        out = scatter.scatter_zero(row, places, axis=1)
+    else:
+        write = scatter.scatter_add if params["accumulate"] else scatter.scatter_src
+        out = write(row, places, _row(values[2], flags[2], size), axis=1)
+    return np.reshape(out, raw(x).shape)
+
+
+def _row(value: Any, flag: bool, size: int) -> Any:
+    value = with_batch_axis(value, flag, size)
+    return np.reshape(value, (size, math.prod(raw(value).shape[1:])))
+
+
+def _places(index: Any, flag: bool, size: int, length: int) -> Any:
+    """Indices in rows, counted from the start."""
+    index = _row(index, flag, size)
+    return np.where(index < 0, index + length, index)
+
+
+# --- sorted rows ---
+
+
+def searched(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Where values belong in sorted rows: one row for all values, or one for each of their rows."""
+    rows, wanted = values
+    if ndim_of(rows, flags[0]) > 1:
+        return op(*with_batch_axes(values, flags, size), **params)
+    if not flags[0]:
+        return op(rows, wanted, **params)
+    shape = raw(wanted).shape[int(flags[1]) :]
+    return np.reshape(op(rows, _row(wanted, flags[1], size), **params), (size, *shape))
+
+
+def found_among(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Whether elements are among others, if these are the same for all examples."""
+    return example_by_example(op, values, flags, params, size) if flags[1] else op(*values, **params)

@@ -1,0 +1,115 @@
+"""Batches of recurrent layers whose weights all examples share: the examples are more sequences for the same kernel.
+
+Weights that differ between examples, packed sequences and projections are left to the composition of other operations
+(see `functional/recurrence.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ops.batching import folding
+from .batched import Batched, raw
+from .batching_rules import example_by_example, with_batch_axis
+
+
+def foldable(inputs: tuple[Any, ...], sizes: Any) -> bool:
+    """Whether a layer with these inputs can run as one of more sequences."""
+    weights = [value._array for value in inputs[3:] if value is not None]
+    return sizes is None and inputs[7] is None and all(_shared(array) for array in weights)
+
+
+def _shared(array: Any) -> bool:
+    """Whether a value is the same for all examples of all levels."""
+    while type(array) is Batched:
+        if array.batched:
+            return False
+        array = raw(array.array)
+    return type(array) is np.ndarray
+
+
+def _folded(value: Any, flag: bool, size: int, axis: int) -> Any:
+    """The examples, whose axis is the first, as part of an axis of one example."""
+    moved = np.moveaxis(with_batch_axis(value, flag, size), 0, axis)
+    shape = raw(moved).shape
+    return np.reshape(moved, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
+
+
+def _unfolded(value: Any, size: int, axis: int) -> Any:
+    shape = raw(value).shape
+    parts = np.reshape(value, (*shape[:axis], size, shape[axis] // size, *shape[axis + 1 :]))
+    return np.moveaxis(parts, axis, 0)
+
+
+def _by_step(kept: Any, steps: int, gates: int, lead: tuple[int, ...]) -> Any:
+    """What a layer keeps of each row, gates first: (step, gate, sequence, unit), after other axes."""
+    *_, rows, width = raw(kept).shape
+    steps = steps if rows else 0  # not every kind of layer keeps all
+    return np.reshape(kept, (*lead, steps, gates, rows // max(steps, 1), width // gates))
+
+
+def _by_row(kept: Any, lead: tuple[int, ...]) -> Any:
+    steps, gates, sequences, units = raw(kept).shape[-4:]
+    return np.reshape(kept, (*lead, steps * sequences, gates * units))
+
+
+def _gates_of(mode: str) -> tuple[int, int, int]:
+    """How many gates each of the kept arrays has."""
+    from ...kernels.recurrence import LAYERS
+
+    return LAYERS[mode].gates, 1, 1
+
+
+@folding
+def folded(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """All steps of a layer."""
+    if any(flags[3:]):
+        return example_by_example(op, values, flags, params, size)
+    states = [
+        None if value is None else _folded(value, flag, size, axis)
+        for value, flag, axis in zip(values[:3], flags, (1, 0, 0))
+    ]
+    output, *kept_and_last = op(*states, *values[3:], **params)
+    steps = raw(output).shape[0]
+    kept = [
+        _by_row(_unfolded(_by_step(part, steps, gates, ()), size, 2), (size,))
+        for part, gates in zip(kept_and_last[:3], _gates_of(params["mode"]))
+    ]
+    return _unfolded(output, size, 1), *kept, *(_unfolded(part, size, 0) for part in kept_and_last[3:])
+
+
+def folded_pullback(
+    cotangents: tuple[Any, ...], arrays: tuple[Any, ...], kept: tuple[Any, ...], needs: tuple[bool, ...],
+    params: dict[str, Any]
+) -> tuple[Any, ...] | None:  # fmt: skip
+    """The gradients, of the weights too for each example; None for values that kernels cannot take."""
+    from ...kernels import recurrence
+
+    given = (*cotangents, *arrays, *kept)
+    level = max((value.level for value in given if type(value) is Batched), default=0)
+    flags = [type(value) is Batched and value.level == level and value.batched for value in given]
+    values = [value.array if type(value) is Batched and value.level == level else value for value in given]
+    if any(type(value) is not np.ndarray and value is not None for value in values):
+        return None
+    if any(flags[6:11]) or values[10] is not None or params["sizes"] is not None:
+        return None
+    size = next((len(value) for value, flag in zip(values, flags) if flag), 0)
+    if not size:
+        return None
+    axes = (1, 0, 0, 1, 0, 0)  # of outputs and the last states, of inputs and the first states
+    states: list[Any] = [
+        None if value is None else _folded(value, flag, size, axis) for value, flag, axis in zip(values, flags, axes)
+    ]
+    steps = len(states[3])
+    saved = [
+        _by_row(_folded(_by_step(part, steps, gates, part.shape[:-2]), flag, size, 2), ())
+        for part, flag, gates in zip(values[11:], flags[11:], _gates_of(params["mode"]))
+    ]
+    slopes, inputs = tuple(states[:3]), (*states[3:], *values[6:11])
+    found = recurrence.backward(slopes, inputs, tuple(saved), needs=needs, samples=size, **params)
+    apart = [
+        None if part is None else Batched(_unfolded(part, size, axis), level) for part, axis in zip(found, axes[3:])
+    ]
+    return *apart, *(None if part is None else Batched(part, level) for part in found[3:])

@@ -1,0 +1,62 @@
+"""What autocast casts on the CPU: products to the short dtype; losses, factorizations and a few others to float32.
+
+While `torch.autocast("cpu")` is on, the general path of the tape casts the inputs of operations as their field `autocast`
+says (`cast_inputs`), and the gates of functions that torch runs as a whole in float32 cast their arguments
+(`without_autocast`). The casts are recorded like any others, so gradients come back in the dtype of the original tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.basics.dtypes import dtype, float32
+from ..core.mode import current_mode, set_mode
+from ..core.op import Op
+from ..core.tensor import Tensor
+
+
+def cast_inputs(op: Op, inputs: tuple[Any, ...], target: dtype) -> tuple[Any, ...]:
+    """The inputs in the dtype this operation takes under autocast."""
+    if op.autocast == "as given":
+        return inputs
+    wanted = target if op.autocast == "short" else float32
+    mode = current_mode()
+    set_mode(mode.replace(autocast=None))
+    try:
+        return tuple(_cast(value, wanted) for value in inputs)
+    finally:
+        set_mode(mode)
+
+
+def _cast(value: Any, wanted: dtype) -> Any:
+    # Only float32 and the short dtypes take part: float64 stays what it is, as in torch.
+    if isinstance(value, Tensor) and value._array.dtype.kind in "fV" and value._array.dtype.itemsize <= 4:
+        return value.to(wanted)
+    return value
+
+
+def without_autocast(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cast: bool = False
+) -> Any:
+    """What a function gives when nothing in it is cast; with `cast`, its arguments are cast to float32 first."""
+    mode = current_mode()
+    set_mode(mode.replace(autocast=None))
+    try:
+        if cast:
+            args = _cast_all(args)
+            kwargs = {name: value if name == "out" else _cast_all(value) for name, value in kwargs.items()}
+        return function(*args, **kwargs)
+    finally:
+        set_mode(mode)
+
+
+def _cast_all(value: Any) -> Any:
+    if type(value) in (tuple, list):
+        return type(value)(map(_cast_all, value))
+    return _cast(value, float32)
+
+
+def is_active() -> bool:
+    """Whether products will be cast to one dtype, so that mixed operands are no mistake."""
+    return current_mode().autocast is not None

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import pullback
+from pullback import __future__ as future
 from pullback.serialization import options
-from pullback.shell.stand_ins import __future__ as future
 from pullback.shell.torch_names.lookup import find_torch_name
 from pullback.testing._internal import common_cuda, common_device_type, common_dtype, common_utils
 

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parents[2] / "pullback"
 HOME = PACKAGE / "kernels" / "thresholds.py"
 
 # Folders that compute nothing: sizes there are those of texts, files and messages.
-ELSEWHERE = {"cli", "distributed", "explaining", "fx", "profiler", "serialization", "stand_ins", "testing", "utils"}
+ELSEWHERE = {"distributed", "explaining", "fx", "profiler", "serialization", "shell", "testing", "utils"}
 
 # Numbers beside sizes that are facts and no choices.
 FACTS = {

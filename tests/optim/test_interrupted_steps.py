@@ -144,17 +144,17 @@ def whole_vector(thing):
 
 NONE = {"set_to_none": False}
 CHANGES = {
-    "zero_grad": (lambda model: None, lambda thing: thing[0].zero_grad(), ("autograd",)),
-    "zero_grad, zeros": (lambda model: None, lambda thing: thing[0].zero_grad(**NONE), ("autograd",)),
+    "zero_grad": (lambda model: None, lambda thing: thing[0].zero_grad(), ("core",)),
+    "zero_grad, zeros": (lambda model: None, lambda thing: thing[0].zero_grad(**NONE), ("core",)),
     "optimizer.zero_grad": (
         lambda m: pullback.optim.SGD(m.parameters()),
         lambda t: t[1].zero_grad(),
-        ("optim", "autograd"),
+        ("optim", "core"),
     ),
     "optimizer.zero_grad, zeros": (
         lambda m: pullback.optim.SGD(m.parameters()),
         lambda t: t[1].zero_grad(**NONE),
-        ("optim", "autograd"),
+        ("optim", "core"),
     ),
     "vector_to_parameters": (lambda model: None, whole_vector, ("nn/utils",)),
     "requires_grad_": (lambda model: None, lambda thing: thing[0].requires_grad_(False), ("nn/modules",)),

@@ -36,7 +36,7 @@ def _tap_ranges(size: int, count: int, kernel: int, stride: int, padding: int) -
 
 
 def _window_counts(size: int, count: int, kernel: int, stride: int, padding: int, include_padding: bool) -> np.ndarray:
-    """What each window along one axis divides by: its part inside the padded axis, or inside the axis."""
+    """The divisor of each window along one axis: its length inside the padded axis, or inside the axis."""
     starts = np.arange(count) * stride - padding
     stops = np.minimum(starts + kernel, size + padding)
     if include_padding:
@@ -77,7 +77,7 @@ class _Plan:
         self.divisor = int(total.flat[0]) if same else total.astype(dtype)
 
     def suits_few(self, planes: int) -> bool:
-        """Whether `few_columns` is quicker for so many planes."""
+        """True if `few_columns` is quicker for so many planes."""
         windows = self.windows
         return not windows.bordered and few_columns.suits(planes, 1, 1, windows, self.dtype)
 

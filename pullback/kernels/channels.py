@@ -20,7 +20,7 @@ def as_rows(x: np.ndarray) -> np.ndarray:
 
 
 def suits(x: np.ndarray) -> bool:
-    """Whether an array is large enough, with rows that are more than single numbers."""
+    """True if an array is large enough for these kernels, with rows that are more than single numbers."""
     return x.size > WHOLE and x.ndim > 2 and x.size > x.shape[0] * x.shape[1]
 
 

@@ -28,7 +28,7 @@ Ints = tuple[int, ...]
 
 
 def _where_channels_are(x_shape: Ints, expected: int) -> str:
-    """What helps when the number of channels does not fit."""
+    """The end of an error message: how to mend an input with the wrong number of channels."""
     if x_shape[-1] == expected:
         return f". Channels come right after the batch: x.movedim(-1, {1 - len(x_shape)}) brings them there."
     return f". Channels come right after the batch; a layer for this input has in_channels={x_shape[1]}."
@@ -88,7 +88,7 @@ def transposed_shape(
 
 
 def _pointwise(windows: Windows) -> bool:
-    """Whether each output position reads exactly the input position of the same index."""
+    """True if each output position reads exactly the input position of the same index."""
     return windows.taps == 1 and windows.flat and windows.output == windows.spatial
 
 
@@ -171,7 +171,7 @@ def _convolve(
 
 
 def _suits_bands(windows: Windows, x: np.ndarray, outputs: int) -> bool:
-    """Whether the inner axes are worth unrolling alone, and whole samples small enough to work on."""
+    """True if the inner axes are worth unrolling alone, and whole samples are small enough to work on."""
     first = windows.kernel[0]
     rows = x.shape[1] * windows.taps // first + first * outputs
     worthwhile = windows.flat and 1 < first <= windows.taps // first
@@ -394,7 +394,7 @@ def _products_of_columns(
 def worth_keeping(
     x_shape: Ints, w_shape: Ints, dtype: np.dtype, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> bool:
-    """Whether a convolution of these shapes is one for `convolution_keeping`."""
+    """True if a convolution of these shapes is one for `convolution_keeping`."""
     if groups != 1 or dtype not in (np.float32, np.float64) or w_shape[0] == 0 or 0 in x_shape:
         return False
     windows = windows_of(x_shape[2:], w_shape[2:], stride, padding, dilation)

@@ -84,7 +84,7 @@ def _move(columns: np.ndarray, others: np.ndarray, pull: np.ndarray, order: floa
 
 
 def distances_backward(g: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray, order: float) -> np.ndarray:
-    """What moves points `a` (n, d), from the cotangents (n, m) of their distances to `b`."""
+    """The gradient of points `a` (n, d), from the cotangents (n, m) of their distances to `b`."""
     columns, others = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
     moved = np.empty_like(columns)
 
@@ -97,7 +97,7 @@ def distances_backward(g: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndar
 
 
 def pair_distances_backward(g: np.ndarray, points: np.ndarray, out: np.ndarray, order: float) -> np.ndarray:
-    """What moves points (n, d), from the cotangents of the distances of all pairs."""
+    """The gradient of points (n, d), from the cotangents of the distances of all pairs."""
     columns = np.ascontiguousarray(points.T)
     moved = np.empty_like(columns)
     pull = symmetric(_pulls(g, out, order))

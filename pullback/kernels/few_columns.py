@@ -16,7 +16,7 @@ from .windows import Windows
 
 
 def suits(samples: int, channels: int, groups: int, windows: Windows, dtype: np.dtype) -> bool:
-    """Whether a convolution is one for this module."""
+    """True if a convolution is one for this module."""
     elements = samples * channels * windows.taps * math.prod(windows.output)
     return groups == 1 and 0 < elements <= FEW_COLUMN_ELEMENTS and dtype.char in "fd"
 

@@ -1,4 +1,4 @@
-"""What NumPy's protocols do not carry to the library that an array is from: new arrays, and the largest element.
+"""Functions that NumPy's protocols do not carry to the library that an array is from: new arrays, and the largest element.
 
 With NumPy's own arrays the quickest call is made. An array of another library (CuPy's, say) is asked for what that library
 has instead, so that operations which need fresh memory run where their operands are.
@@ -18,7 +18,7 @@ NUMPYS = (ndarray, generic)  # what operations of NumPy give: arrays, and its nu
 
 
 class _Elsewhere(dict[type, bool]):
-    """Whether the memory of arrays of a type is another library's, looked up sooner than asked."""
+    """Remembers for each type of array: is its memory another library's?"""
 
     def __missing__(self, kind: type) -> bool:
         ours = issubclass(kind, NUMPYS) or hasattr(kind, "_pullback_apply")  # tensors and batches have both methods too
@@ -30,7 +30,7 @@ _elsewhere = _Elsewhere()
 
 
 def is_elsewhere(x: Any) -> bool:
-    """Whether the memory of an array is another library's: that can be handed over, as the Array API standard asks."""
+    """True if the memory of an array is another library's, which hands it over as the Array API standard asks."""
     return _elsewhere[type(x)]
 
 

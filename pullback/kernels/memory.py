@@ -134,7 +134,7 @@ def _fetch(room: int) -> Memory:
 
 
 def is_own(array: Any) -> bool:
-    """Whether an array is no view of another one: it owns its memory, or has it on loan."""
+    """True if an array is no view of another one: it owns its memory, or has it from the pool."""
     return array.base is None or type(array.base) is Memory
 
 

@@ -41,7 +41,7 @@ def _statistics_shape(x: np.ndarray, axes: int) -> tuple[int, ...]:
 
 
 def is_small(x: np.ndarray, axes: int) -> bool:
-    """Whether the plain formula serves: over one axis, of few elements, not in half precision."""
+    """True if the plain formula serves: over one axis, of few elements, not in half precision."""
     return axes == 1 and 0 < x.size <= WHOLE and x.dtype.itemsize > 2
 
 

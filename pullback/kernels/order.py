@@ -64,7 +64,7 @@ def in_dims(values: Any, order: Sequence[int]) -> Any:
 
 
 def lies_in(array: Any, order: Sequence[int]) -> bool:
-    """Whether the dims of an array lie in memory in an order, outermost first, without gaps."""
+    """True if the dims of an array lie in memory in the given order, outermost first, without gaps."""
     return bool(array.transpose(order).flags.c_contiguous)
 
 
@@ -102,7 +102,7 @@ def like(values: Any, array: Any) -> Any:
 
 
 def is_dense(array: Any) -> bool:
-    """Whether the elements of an array fill their memory without gaps, each its own place, in whatever order of dims."""
+    """True if the elements of an array fill their memory without gaps, each its own place, in whatever order of dims."""
     if array.flags.forc:
         return True
     expected = array.itemsize
@@ -128,7 +128,7 @@ def by_columns(matrices: Any) -> Any:
 
 
 def has_channels_last(x: Any) -> bool:
-    """Whether the channels of (samples, channels, *places) lie next to each other, as torch's `channels_last` has them."""
+    """True if the channels of (samples, channels, *places) lie next to each other, as torch's `channels_last` has them."""
     if x.flags.c_contiguous or not x.strides[1]:
         return False
     least = 0

@@ -20,7 +20,7 @@ _WHOLE = 1 << 24
 
 
 def _are(a: Any, b: Any, *kinds: np.dtype) -> bool:
-    """Whether these are numbers of one of the types."""
+    """True if both arrays have the same dtype, one of `kinds`."""
     return a.dtype is b.dtype and a.dtype in kinds
 
 

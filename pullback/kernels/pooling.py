@@ -235,7 +235,7 @@ def _repair_indices(planes: np.ndarray, windows: Windows, out: np.ndarray, found
 
 
 def _beats(value: np.ndarray, best: np.ndarray) -> np.ndarray:
-    """Whether a later value replaces an earlier maximum: it is larger, or it is nan."""
+    """A mask that is true where a later value replaces an earlier maximum: it is larger, or it is nan."""
     return (value > best) | (value != value)
 
 

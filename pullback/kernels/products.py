@@ -86,7 +86,7 @@ def matrix_times_vector(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _is_large(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether a product of matrices takes so long that it is cut: on one thread, too, as bits depend on the cut."""
+    """True if a product of matrices takes so long that it is cut: on one thread, too, as bits depend on the cut."""
     result = a.shape[0] * b.shape[1]
     work = result * a.shape[1] + ELEMENT_COST * (result + a.size + b.size)
     return work >= LARGE_PRODUCT and single_threaded_blas.known()
@@ -161,7 +161,7 @@ def _shared(function: Callable[[int, int], None], length: int, pieces: int) -> N
 
 
 def are_worth_a_thread(*matrices: np.ndarray) -> bool:
-    """Whether each of two products, of these three matrices two by two, should have a thread to itself."""
+    """True if each of two products, of these three matrices two by two, should have a thread to itself."""
     work = math.sqrt(
         math.prod([matrix.size for matrix in matrices])
     )  # the square of the multiply-adds, if there are three

@@ -77,7 +77,7 @@ class Layer:
         return gates
 
     def bias(self) -> np.ndarray:
-        """What is added to the input's share of the gates."""
+        """The sum of both biases of the gates."""
         return self.bias_ih + self.bias_hh
 
     # --- forward ---

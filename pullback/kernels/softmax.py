@@ -243,7 +243,7 @@ def check_targets(target: np.ndarray, classes: int, ignore_index: int) -> np.nda
 
 
 def all_classes(target: np.ndarray, classes: int) -> bool:
-    """Whether there are targets, and each is a class."""
+    """True if there are targets, and each is a class."""
     if target.size == 0:
         return False
     if target.dtype.char == "l":  # negative numbers are huge without their sign
@@ -315,7 +315,7 @@ def _smooth_losses(logits: np.ndarray, logsumexp: np.ndarray, weight: np.ndarray
 
 
 def target_weights(target: np.ndarray, weight: np.ndarray | None, *, ignore_index: int, dtype: np.dtype) -> np.ndarray:
-    """What each target counts in a mean: its class weight, or 1; 0 where it is ignored."""
+    """The weight of each target in a mean: that of its class, or 1; 0 where it is ignored."""
     kept = target != ignore_index
     if weight is None:
         return kept.astype(dtype)

@@ -229,13 +229,13 @@ class _SingleThreadedBlas:
         self.depth = 0
 
     def known(self) -> bool:
-        """Whether entering has an effect."""
+        """True if entering has an effect."""
         if self.functions is None:
             self.functions = self.find()
         return bool(self.functions)
 
     def is_not_needed(self) -> bool:
-        """Whether the library may use a few threads of its own: as many as we would, while ours have nothing to do.
+        """True if the library may use a few threads of its own: as many as we would, while ours have nothing to do.
 
         They spin for some milliseconds after each product, ready for the next, but in the way of everybody else.
         """

@@ -23,7 +23,7 @@ INLINE_ROW_BYTES = 5 << 19
 """The same for functions of rows, which do less to each element and hand the interpreter over more often."""
 
 HEAD_START_BYTES = 1 << 18
-"""What a thread gets done of a chain of elementwise functions while another is being woken. It has that much more to do
+"""Bytes through which a thread gets in a chain of elementwise functions while another is woken. It has that much more to do
 than the others, so that it seldom waits for them: falling asleep and waking costs as much again."""
 
 MOST_THREADS = 4
@@ -228,7 +228,7 @@ INLINE_SCORES = 1 << 16
 """Fewer scores than this are not worth waking a thread."""
 
 STEP_BYTES = 1 << 18
-"""What the steps of a recurrent layer read that are prepared together."""
+"""Bytes of input for which the steps of a recurrent layer are prepared together."""
 
 # --- indices, groups, order ---
 
@@ -340,4 +340,4 @@ POOLED_BYTES = 1 << 20
 """Bytes from which results come from the pool."""
 
 LARGEST_MALLOC = 1 << 25
-"""What the C library keeps is smaller than this: glibc returns larger blocks to the system in any case."""
+"""Blocks that the C library keeps are smaller than this: glibc returns larger ones to the system in any case."""

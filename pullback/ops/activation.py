@@ -48,7 +48,7 @@ def _gelu_backward(g: Any, x: Any, approximate: str) -> Any:
 
 
 def _are_alike(g: Any, x: Any) -> bool:
-    """Whether the kernels of rules can take a cotangent."""
+    """True if a cotangent has the shape and dtype of x, which the kernels of rules ask for."""
     return g.shape == x.shape and g.dtype == x.dtype
 
 

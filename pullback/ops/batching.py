@@ -1,4 +1,4 @@
-"""What layers do to a batch of examples (vmap): the batch joins an axis that is there already, instead of a loop.
+"""Layers on a batch of examples (vmap): the batch joins an axis that is there already, instead of a loop.
 
 Rules as in `transforms/arrays/batching_rules.py`: `rule(op, values, flags, params, size)`. Values may be tensors too, so only
 functions that NumPy dispatches are used. A combination nobody needs fast goes through the loop.
@@ -191,7 +191,7 @@ def _reduced(losses: Any, reduction: str) -> Any:
 
 
 def _counts(target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
-    """What each target counts for in a mean; None if all count alike."""
+    """The weight of each target in a mean; None if all have the same."""
     kept = target != ignore_index
     if weight is None:
         return None if isinstance(kept, np.ndarray) and kept.all() else cast(kept, dtype=dtype)
@@ -199,7 +199,7 @@ def _counts(target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
 
 
 def _shared_classes(values: list, flags: list) -> bool:
-    """Whether examples have the weights of classes in common, and targets and weights that can be looked up."""
+    """True if all examples share the weights of classes, and targets and weights are NumPy arrays inside."""
     return values[2] is None or not flags[2] and all(isinstance(seams.raw(value), np.ndarray) for value in values[1:])
 
 

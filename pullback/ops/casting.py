@@ -16,7 +16,7 @@ from .samples import Draw, Sample, arrays
 
 
 def ready_for(dtype: Any, x: Any) -> Any:
-    """What NumPy is to cast to a dtype, so that torch's numbers come out: of complex numbers the real parts.
+    """Prepare an array so that NumPy's cast to a dtype gives torch's numbers: complex numbers become their real parts.
 
     Half precision is made of what single precision has left, and where there is no infinity numbers stop at the largest.
     """

@@ -31,7 +31,7 @@ _WIDER = {("f", 2): np.float32, ("V", 2): np.float32, ("f", 4): np.float64, ("c"
 
 
 def _running(ufunc: Any, x: Any, axis: int, reverse: bool = False) -> Any:
-    """What the elements up to each, and it, give together with torch's running totals; from the end if `reverse`."""
+    """Accumulate along an axis in the wider types of torch's running totals; from the end if `reverse`."""
     wider = _WIDER.get((x.dtype.kind, x.dtype.itemsize), x.dtype)
     found = running(ufunc, (np.flip(x, axis) if reverse else x).astype(wider), axis).astype(x.dtype)
     return np.flip(found, axis) if reverse else found
@@ -150,7 +150,7 @@ products_before: Op = op(
 
 
 def has_zeros(x: Any) -> bool:
-    """Whether an array, or the array inside a tensor, has zeros; unknown array types count as if they had."""
+    """True if an array, or the array inside a tensor, has zeros; also for array types that are unknown."""
     array = getattr(x, "_array", x)
     return not (isinstance(array, NUMPYS) or is_elsewhere(array)) or not np.all(array)
 

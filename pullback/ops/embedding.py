@@ -99,7 +99,7 @@ def _collect_transpose(g: Any, indices: Any, size: int, padding: int | None, by_
 
 
 def row_factors(indices: Any, size: int, padding: int | None, by_frequency: bool) -> Any:
-    """What the gradient of each looked-up row is multiplied by; None for 1."""
+    """The factors by which the gradients of looked-up rows are multiplied; None if all are 1."""
     if padding is None and not by_frequency:
         return None
     indices = getattr(indices, "_array", indices)

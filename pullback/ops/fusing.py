@@ -1,4 +1,4 @@
-"""What formulas and kernels share: words for masks and limits that are quick on large arrays, half precision through float32.
+"""Functions that formulas and kernels share: masks and limits that are quick on large arrays, half precision through float32.
 
 Which of the two runs is chosen in one place, `core/kernel.py`.
 """
@@ -124,7 +124,7 @@ def widened(value: Any) -> Any:
 
 
 def single(*values: Any) -> tuple[Any, ...]:
-    """What a rule is given, in float32 where that is plain arrays of half precision; the tape casts the result back."""
+    """Convert the arguments of a rule to float32 if they are plain arrays of half precision; the tape casts the result back."""
     first = values[0]
     return tuple(map(widened, values)) if type(first) is np.ndarray and first.dtype.itemsize == 2 else values
 

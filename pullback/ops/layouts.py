@@ -1,4 +1,4 @@
-"""What operations do to axes: a `Layout` stands on each as the field `batch`. `vmap` reads it, and Jacobians of many losses.
+"""A `Layout` says what an operation does to axes: it is, the field `batch`, which `vmap` and Jacobians of many losses read.
 
 Rules are named by the place where they stand, and imported when they are first needed. An operation on single elements
 needs no layout: its `kind` says it. Any other that has none runs example by example, which is right and slow.
@@ -22,7 +22,7 @@ def _found(place: Rule | str) -> Rule:
 
 
 class Layout:
-    """What an operation does to axes."""
+    """Describes what an operation does to axes: how to run it on inputs that have an axis of examples in front."""
 
     def __init__(
         self,

@@ -63,19 +63,19 @@ def _counts(target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
 
 
 def _divisor(target: Any, weight: Any, ignore_index: int, dtype: Any) -> float:
-    """What a mean divides by: the weights of the targets that count."""
+    """The sum of the weights of all targets, by which a mean divides."""
     if weight is None and _none_ignored(target, ignore_index):
         return target.size
     return float(np.add.reduce(_counts(target, weight, ignore_index, dtype), axis=None, dtype=np.float64))
 
 
 def _none_ignored(target: Any, ignore_index: int) -> bool:
-    """Whether it is quickly seen that every target counts."""
+    """True if one look at the smallest target shows that none is ignored."""
     return ignore_index < 0 and target.size > 0 and bool(np.minimum.reduce(target, axis=None) >= 0)
 
 
 def _is_simple(shape: tuple, kind: Any, target: Any, weight: Any, ignore_index: int, smoothing: float) -> bool:
-    """Whether every row of a matrix has a target that counts, all alike, and no half precision is involved."""
+    """True if every row of a matrix has a target, none is ignored or weighted, and no half precision is involved."""
     return (
         weight is None
         and not smoothing

@@ -130,7 +130,7 @@ def _differences(a: Any, b: Any) -> Any:
 
 
 def _are_many(a: Any, b: Any, order: float) -> bool:
-    """Whether these are two large sets of points for which there is a kernel."""
+    """True if these are two large sets of points for which there is a kernel."""
     return (
         a.ndim == b.ndim == 2
         and order in (1, 2)
@@ -204,7 +204,7 @@ distances_of: Op = op(
 
 
 def _pairs(matrix: Any) -> Any:
-    """What is above the diagonal, row by row."""
+    """The elements above the diagonal, row by row."""
     rows, columns = brought(np.triu_indices(matrix.shape[-1], 1), matrix)
     return matrix[..., rows, columns]
 

@@ -288,7 +288,7 @@ def _shares(
     divisor: int | None,
     x: Any,
 ) -> Any:
-    """What the sum of each window is divided by, and where the windows are."""
+    """(divisor of the sum of each window, geometry of the windows)."""
     count = averages.plan_of(spatial, output, kernel, stride, padding, include, divisor, x.dtype).divisor
     return like.brought(count, x), geometry(spatial, kernel, stride, padding, (1,) * len(kernel), output)
 

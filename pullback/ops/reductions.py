@@ -366,7 +366,7 @@ def _fast_amin(x: Any, axis: tuple, keepdims: Any) -> Any:
 
 
 def _is_one_of_few(x: Any, axis: tuple, keepdims: Any) -> bool:
-    """Whether a single element is asked for of so few that finding its place is quicker than a reduction."""
+    """True if all axes of a small array are reduced: finding the place of the extreme is then quicker than a reduction."""
     return (
         not keepdims
         and len(axis) == x.ndim

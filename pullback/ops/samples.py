@@ -1,4 +1,4 @@
-"""What tests feed to operations: the `samples` of each, a function of `draw` that gives pairs of inputs and parameters.
+"""Inputs with which tests run operations: the `samples` of each, a function of `draw` that gives pairs of inputs and parameters.
 
 `draw(*shape)` gives numbers between -2 and 2, `draw(*shape, low=, high=)` others, `draw.whole(shape, below)` numbers to
 count with. Among the shapes are some so large that kernels cut their work, and some without elements.

@@ -137,7 +137,7 @@ def _partly_sorted(x: Any, rank: int, axis: int) -> tuple[Any, Any] | None:
 
 
 def _apart(values: Any, axis: int, descending: bool) -> Any:
-    """Whether each element of ordered rows differs from the next."""
+    """A mask that is true where an element of ordered rows differs from the next one."""
     lead = (slice(None),) * axis
     ahead, behind = values[(*lead, slice(None, -1))], values[(*lead, slice(1, None))]
     return ahead > behind if descending else ahead < behind

@@ -45,7 +45,7 @@ def geometry_of(array: np.ndarray) -> Geometry:
 
 
 def same_places(one: Geometry, other: Geometry) -> bool:
-    """Whether two geometries lead to the same places: the stride of an axis with one element means nothing."""
+    """True if two geometries lead to the same places: the stride of an axis with one element means nothing."""
     (shape, strides, offset), (other_shape, other_strides, other_offset) = one, other
     return (
         shape == other_shape

@@ -48,7 +48,7 @@ def padded(x: Any, windows: Windows) -> Any:
 
 
 def columns(x: Any, windows: Windows) -> Any:
-    """What each tap reads at each position: (..., *spatial) as (..., taps, positions)."""
+    """Lay windows out as columns, an entry for what each tap reads: (..., *spatial) becomes (..., taps, positions)."""
     whole = padded(x, windows)
     lead = tuple(x.shape[: len(x.shape) - len(windows.spatial)])
     return np.stack(

@@ -156,7 +156,7 @@ def _chosen_from(dtype: np.dtype, p: float, value: float) -> Transform:
 
 
 def dropout_mask(generator: Generator, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:
-    """What dropout multiplies its input by: 1 / (1 - p) where an element is kept, 0 where it is dropped.
+    """The factors of dropout: 1 / (1 - p) where an element is kept, 0 where it is dropped.
 
     The mask is drawn in memory order; for a permuted input pass the shape of its memory and permute the mask.
     torch draws nothing when p is 0 or 1, or in evaluation: those cases belong to the caller.

@@ -170,7 +170,7 @@ def _radius(units: np.ndarray, work: _Workspace) -> np.ndarray:
 
 
 def _fused_polynomial(x: np.ndarray, exponent: np.ndarray, square: np.ndarray, work: _Workspace) -> np.ndarray:
-    """What log(1 + x) adds to x - x^2 / 2, and the low part of exponent * log 2.
+    """The difference between log(1 + x) and x - x^2 / 2, plus the low part of exponent * log 2.
 
     The imaginary part of (x + i)(c + p i) is x p + c, rounded once; its real part is not wanted.
     """
@@ -278,7 +278,7 @@ def fused_multiply_add(a: np.ndarray, b: Number, c: Number, dtype: np.dtype) -> 
 
 
 def complex_products_fuse(dtype: np.dtype) -> bool:
-    """Whether NumPy multiplies complex numbers with fused multiply-adds, which this processor then has."""
+    """True if NumPy multiplies complex numbers with fused multiply-adds, which this processor then has."""
     if dtype not in _complex_product_fuses:
         emulated = _fused_float64 if dtype == np.float64 else _fused_float32
         probe = np.sqrt(np.arange(2, 700), dtype=dtype) % dtype.type(1)

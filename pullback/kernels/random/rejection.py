@@ -84,7 +84,7 @@ class _TransformedRejection(_Method):
     beyond_center: float = 0.0
 
     def is_possible(self, k: Any, margin: Any, v: Any) -> Any:
-        """Whether the test is worth doing."""
+        """True if the test is worth doing."""
         raise NotImplementedError
 
     def excess(self, k: Any, margin: Any, v: Any, log: Callable[[Any], Any]) -> Any:
@@ -314,7 +314,7 @@ def _binomial_methods(dtype: np.dtype, count: np.ndarray, probability: np.ndarra
 
 
 def _of_binomial(count: Any, probability: Any, rounded: Any, sqrt: Any, floor: Any, log1p: Any) -> tuple[Any, ...]:
-    """What the methods need of numbers or arrays: the mean, the logarithm of the opposite chance, and BTRS's constants."""
+    """Compute what both methods need, of numbers or arrays: the mean, the logarithm of the opposite chance, BTRS's constants."""
     mean, failure = rounded(count * probability), rounded(1 - probability)
     deviation = rounded(sqrt(rounded(mean * failure)))
     b = rounded(1.15 + 2.53 * deviation)

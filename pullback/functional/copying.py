@@ -20,7 +20,7 @@ from ..core.tensor import Tensor
 from ..core.views import is_broken
 from ..kernels.order import has_channels_last, lies_in
 from ..ops import casting as ops
-from ..ops import pointwise
+from ..ops import piecewise
 from .checks import ONE_VALUE, invalid_combination
 from .operands import NUMBERS, as_operand, common_shape
 from .refusals import must_be_tensor
@@ -191,12 +191,12 @@ def fill_(input: Tensor, value: Any) -> Tensor:
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
             )
-        return writes.write_in_place(input, pointwise.fill_from, (value,), {}, ops.copy_over)
+        return writes.write_in_place(input, piecewise.fill_from, (value,), {}, ops.copy_over)
     if not isinstance(value, (*NUMBERS, np.generic)):
         raise invalid_combination("fill_", value, wanted=ONE_VALUE)
     if isinstance(value, NUMBERS):
         value = number_in(value, input._array.dtype)
-    return writes.write_in_place(input, pointwise.fill, (), {"value": value}, _fill_over, overlap=True)
+    return writes.write_in_place(input, piecewise.fill, (), {"value": value}, _fill_over, overlap=True)
 
 
 def _fill_over(array: Any, value: Any) -> None:
@@ -212,7 +212,7 @@ def zero_(input: Tensor) -> Tensor:
         writes.bump(storage_of(input))
         arrays[0].fill(0)
         return input
-    return writes.write_in_place(input, pointwise.zero, (), {}, _zero_over, overlap=True)
+    return writes.write_in_place(input, piecewise.zero, (), {}, _zero_over, overlap=True)
 
 
 def _zero_over(array: Any) -> None:
@@ -223,9 +223,9 @@ def _zero_over(array: Any) -> None:
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor of one value in the shape of this one."""
     if isinstance(value, Tensor):
-        return apply(pointwise.fill_from, (input, value))
+        return apply(piecewise.fill_from, (input, value))
     number_in(value, input._array.dtype)
-    return apply(pointwise.fill, (input,), {"value": value})
+    return apply(piecewise.fill, (input,), {"value": value})
 
 
 # --- without the history ---

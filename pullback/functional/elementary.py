@@ -14,7 +14,7 @@ from ..core import seams
 from ..core.op import Op
 from ..core.tape import apply, apply_unary, wrap
 from ..core.tensor import Tensor
-from ..ops import casting
+from ..ops import casting, complex_parts, piecewise
 from ..ops import pointwise as ops
 from ..return_types import returned_by
 from .checks import need_tensor, not_implemented_for
@@ -68,12 +68,12 @@ rsqrt: Callable[..., Any] = unary("rsqrt", ops.rsqrt, doc="One over the square r
 reciprocal: Callable[..., Any] = unary("reciprocal", ops.reciprocal, doc="One over each element.")
 sigmoid: Callable[..., Any] = unary("sigmoid", ops.sigmoid, doc="`1 / (1 + exp(-x))` of each element.")
 sgn: Callable[..., Any] = unary(
-    "sgn", ops.sgn, floating=False, out_kind="same", doc="The sign of each element; of complex z, `z / |z|`."
+    "sgn", piecewise.sgn, floating=False, out_kind="same", doc="The sign of each element; of complex z, `z / |z|`."
 )
 sign: Callable[..., Any] = unary(
-    "sign", ops.sign, floating=False, out_kind="same", doc="-1, 0 or 1: the sign of each element."
+    "sign", piecewise.sign, floating=False, out_kind="same", doc="-1, 0 or 1: the sign of each element."
 )
-relu: Callable[..., Any] = unary("relu", ops.relu, floating=False, doc="Each element, or 0 where that is larger.")
+relu: Callable[..., Any] = unary("relu", piecewise.relu, floating=False, doc="Each element, or 0 where that is larger.")
 
 
 @public(in_place=True, out="cast")
@@ -104,7 +104,7 @@ def abs(input: Any) -> Tensor:
     """Absolute value (modulus of complex numbers)."""
     x = as_tensor(input)
     _not_boolean("abs_cpu", x)
-    return apply_unary(ops.absolute, x)
+    return apply_unary(piecewise.absolute, x)
 
 
 def _rounding(name: str, op: Op, *aliases: str, doc: str) -> Callable:
@@ -134,12 +134,14 @@ def frac(input: Any) -> Tensor:
     x = as_tensor(input)
     if x._array.dtype.kind not in "fV":
         raise not_implemented_for("frac_cpu", x)
-    return apply_unary(ops.frac, x)
+    return apply_unary(piecewise.frac, x)
 
 
-floor: Callable[..., Any] = _rounding("floor", ops.floor, doc="The largest integer that is not above each element.")
-ceil: Callable[..., Any] = _rounding("ceil", ops.ceil, doc="The smallest integer that is not below each element.")
-trunc: Callable[..., Any] = _rounding("trunc", ops.trunc, "fix", doc="Each element without its fractional part.")
+floor: Callable[..., Any] = _rounding(
+    "floor", piecewise.floor, doc="The largest integer that is not above each element."
+)
+ceil: Callable[..., Any] = _rounding("ceil", piecewise.ceil, doc="The smallest integer that is not below each element.")
+trunc: Callable[..., Any] = _rounding("trunc", piecewise.trunc, "fix", doc="Each element without its fractional part.")
 
 
 @public(in_place=True, out="same")
@@ -151,8 +153,8 @@ def round(input: Any, *, decimals: int = 0) -> Tensor:
     if x._array.dtype.kind in "iu":
         return clone_of(x)
     if decimals == 0:
-        return apply(ops.round_, (x,))
-    return apply(ops.round_to, (x,), {"decimals": need_int(decimals, "round", "decimals", 2)})
+        return apply(piecewise.round_, (x,))
+    return apply(piecewise.round_to, (x,), {"decimals": need_int(decimals, "round", "decimals", 2)})
 
 
 # --- angles and parts of complex numbers ---
@@ -160,7 +162,7 @@ def round(input: Any, *, decimals: int = 0) -> Tensor:
 deg2rad: Callable[..., Any] = unary("deg2rad", ops.deg2rad, doc="Angles in degrees, as radians.")
 rad2deg: Callable[..., Any] = unary("rad2deg", ops.rad2deg, doc="Angles in radians, as degrees.")
 angle: Callable[..., Any] = unary(
-    "angle", ops.angle, in_place=False, doc="The angle of each number, in radians; pi for negative reals."
+    "angle", complex_parts.angle, in_place=False, doc="The angle of each number, in radians; pi for negative reals."
 )
 
 
@@ -173,7 +175,7 @@ def conj(input: Tensor) -> Tensor:
 @public(in_place=True, out="same")
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate in memory of its own; real tensors are returned as they are."""
-    return apply(ops.conj_physical, (input,)) if input._array.dtype.kind == "c" else input
+    return apply(complex_parts.conj_physical, (input,)) if input._array.dtype.kind == "c" else input
 
 
 @public(method=False)
@@ -215,7 +217,7 @@ def nan_to_num(
     x = as_tensor(input)
     if x._array.dtype.kind in "biu":
         return clone_of(x)
-    return apply(ops.nan_to_num, (x,), {"nan": nan, "posinf": posinf, "neginf": neginf})
+    return apply(piecewise.nan_to_num, (x,), {"nan": nan, "posinf": posinf, "neginf": neginf})
 
 
 # --- tests of elements that need no gradient ---

@@ -18,7 +18,7 @@ from ..core.op import Op
 from ..core.tape import binary, wrap
 from ..core.tensor import Tensor
 from ..core.writes import in_place
-from ..ops import pairs, pointwise
+from ..ops import complex_parts, pairs, piecewise
 from ..ops.casting import cast
 from .checks import (
     apply_to_both,
@@ -86,16 +86,16 @@ logaddexp2: Callable[..., Any] = _of_tensors(
     "logaddexp2", pairs.logaddexp2, in_place=False, refused="biu", doc="`log2(2**input + 2**other)`, without overflow."
 )
 maximum: Callable[..., Any] = _of_tensors(
-    "maximum", pointwise.maximum, in_place=False, refused="c", doc="The larger of two elements; NaN if either is NaN."
+    "maximum", piecewise.maximum, in_place=False, refused="c", doc="The larger of two elements; NaN if either is NaN."
 )
 minimum: Callable[..., Any] = _of_tensors(
-    "minimum", pointwise.minimum, in_place=False, refused="c", doc="The smaller of two elements; NaN if either is NaN."
+    "minimum", piecewise.minimum, in_place=False, refused="c", doc="The smaller of two elements; NaN if either is NaN."
 )
 fmax: Callable[..., Any] = _of_tensors(
-    "fmax", pointwise.fmax, in_place=False, refused="c", doc="The larger of two elements; if one is NaN, the other."
+    "fmax", piecewise.fmax, in_place=False, refused="c", doc="The larger of two elements; if one is NaN, the other."
 )
 fmin: Callable[..., Any] = _of_tensors(
-    "fmin", pointwise.fmin, in_place=False, refused="c", doc="The smaller of two elements; if one is NaN, the other."
+    "fmin", piecewise.fmin, in_place=False, refused="c", doc="The smaller of two elements; if one is NaN, the other."
 )
 ldexp: Callable[..., Any] = _of_tensors("ldexp", pairs.ldexp, floating=True, doc="`input * 2**other`.")
 
@@ -204,13 +204,15 @@ def _parts(function: str, first: Any, second: Any, names: tuple[str, str]) -> tu
 @public(method=False, direct=True)
 def complex(real: Any, imag: Any, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from real and imaginary parts."""
-    return _into(broadcasting(pointwise.make_complex, _parts("complex", real, imag, ("real", "imag"))), out, "complex")
+    return _into(
+        broadcasting(complex_parts.make_complex, _parts("complex", real, imag, ("real", "imag"))), out, "complex"
+    )
 
 
 @public(method=False, autocast="full")
 def polar(abs: Any, angle: Any, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their size and angle."""
-    return _into(broadcasting(pointwise.polar, _parts("polar", abs, angle, ("abs", "angle"))), out, "polar")
+    return _into(broadcasting(complex_parts.polar, _parts("polar", abs, angle, ("abs", "angle"))), out, "polar")
 
 
 def _into(result: Tensor, out: Tensor | None, function: str) -> Tensor:

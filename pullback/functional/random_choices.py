@@ -13,7 +13,7 @@ from ..core.op import op
 from ..core.tape import apply, wrap
 from ..core.tensor import Tensor
 from ..kernels.random import discrete, rejection, streams
-from ..ops.pointwise import flat
+from ..ops.piecewise import zero_gradient
 from ..transforms.arrays.randomness import drawn, drawn_by, drawn_from, refuse_same
 from .checks import certainly, not_implemented_for
 from .creation import into
@@ -22,17 +22,21 @@ from .out_argument import refuse_gradients
 from .random_sampling import _check_chances, _finish, _from, _kind, normal_array, replacement
 from .registry import public
 
-_bernoulli_from = op("BernoulliBackward0", replacement, kind="elementwise_pull", x=flat, values=None)
-_poisson_from = op("PoissonBackward0", replacement, kind="elementwise_pull", x=flat, values=None)
+_bernoulli_from = op("BernoulliBackward0", replacement, kind="elementwise_pull", x=zero_gradient, values=None)
+_poisson_from = op("PoissonBackward0", replacement, kind="elementwise_pull", x=zero_gradient, values=None)
 # Where the mean, the deviation or both are tensors.
-_normal_by_mean = op("NormalBackward1", replacement, kind="elementwise_pull", x=flat, values=None, aten="normal_")
-_normal_by_std = op("NormalBackward2", replacement, kind="elementwise_pull", x=flat, values=None, aten="normal_")
+_normal_by_mean = op(
+    "NormalBackward1", replacement, kind="elementwise_pull", x=zero_gradient, values=None, aten="normal_"
+)
+_normal_by_std = op(
+    "NormalBackward2", replacement, kind="elementwise_pull", x=zero_gradient, values=None, aten="normal_"
+)
 _normal_by_both = op(
     "NormalBackward3",
     lambda mean, std, values: values,
     kind="elementwise_pull",
-    mean=flat,
-    std=flat,
+    mean=zero_gradient,
+    std=zero_gradient,
     values=None,
     aten="normal_",
 )

@@ -24,7 +24,7 @@ from ..core.tensor import Tensor
 from ..core.writes import bump, check_no_overlap, check_writable, in_place
 from ..kernels.order import dense_order, empty_in, ordered
 from ..kernels.random import discrete, streams
-from ..ops.pointwise import flat
+from ..ops.piecewise import zero_gradient
 from ..transforms.arrays.randomness import (
     drawn_along,
     drawn_by,
@@ -270,7 +270,7 @@ def replacement(x: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def _refill(node_name: str, aten: str) -> Op:
     """The operation behind a sampler in place: the old values are forgotten."""
-    return op(node_name, replacement, kind="elementwise_pull", x=flat, values=None, aten=aten)
+    return op(node_name, replacement, kind="elementwise_pull", x=zero_gradient, values=None, aten=aten)
 
 
 def _filled(refill: Op, x: Tensor, generator: Any, draw: Callable[..., np.ndarray], *args: Any) -> Tensor:

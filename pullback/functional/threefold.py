@@ -13,7 +13,7 @@ from ..core.basics.constants import FLOAT32, FLOAT64, number
 from ..core.basics.dtypes import number_in
 from ..core.tape import apply, apply_unary, wrap
 from ..core.tensor import Tensor
-from ..ops import pairs, pointwise
+from ..ops import pairs, piecewise
 from .checks import (
     apply_to_both,
     broadcasting,
@@ -43,18 +43,18 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
     if x._array.dtype.kind == "f" and type(min) in _BOUNDS and type(max) in _BOUNDS:
         need_room(min, x._array.dtype)
         need_room(max, x._array.dtype)
-        return apply_unary(pointwise.clamp_scalar, x, {"minimum": min, "maximum": max})
+        return apply_unary(piecewise.clamp_scalar, x, {"minimum": min, "maximum": max})
     if x._array.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types: complex numbers have no order")
     bounds = [operand(bound) for bound in (min, max) if bound is not None]
     x, *bounds = _with_bounds(x, *bounds)
     if not any(isinstance(bound, Tensor) for bound in bounds):
         low, high = bounds if len(bounds) == 2 else (bounds[0], None) if max is None else (None, bounds[0])
-        return apply(pointwise.clamp_scalar, (x,), {"minimum": low, "maximum": high})
+        return apply(piecewise.clamp_scalar, (x,), {"minimum": low, "maximum": high})
     bounds = [bound if isinstance(bound, Tensor) else wrap(np.asarray(bound, x._array.dtype)) for bound in bounds]
     if len(bounds) == 2:
-        return broadcasting(pointwise.clamp_between, (x, *bounds))
-    return broadcasting(pointwise.clamp_below if max is None else pointwise.clamp_above, (x, bounds[0]))
+        return broadcasting(piecewise.clamp_between, (x, *bounds))
+    return broadcasting(piecewise.clamp_below if max is None else piecewise.clamp_above, (x, bounds[0]))
 
 
 @public(in_place=True, out="same")
@@ -62,11 +62,11 @@ def clamp_min(input: Any, min: Any) -> Tensor:
     """Elements not below `min`."""
     if type(min) in _PLAIN and isinstance(input, Tensor) and input._array.dtype.kind == "f":
         need_room(min, input._array.dtype)
-        return apply_unary(pointwise.clamp_min_scalar, input, {"minimum": min, "maximum": None})
+        return apply_unary(piecewise.clamp_min_scalar, input, {"minimum": min, "maximum": None})
     x, bound = _clamp_operands("clamp_min", input, min)
     if isinstance(bound, Tensor):
-        return apply_to_both(pointwise.clamp_min, x, bound)
-    return apply(pointwise.clamp_min_scalar, (x,), {"minimum": bound, "maximum": None})
+        return apply_to_both(piecewise.clamp_min, x, bound)
+    return apply(piecewise.clamp_min_scalar, (x,), {"minimum": bound, "maximum": None})
 
 
 @public(in_place=True, out="same")
@@ -74,11 +74,11 @@ def clamp_max(input: Any, max: Any) -> Tensor:
     """Elements not above `max`."""
     if type(max) in _PLAIN and isinstance(input, Tensor) and input._array.dtype.kind == "f":
         need_room(max, input._array.dtype)
-        return apply_unary(pointwise.clamp_max_scalar, input, {"minimum": None, "maximum": max})
+        return apply_unary(piecewise.clamp_max_scalar, input, {"minimum": None, "maximum": max})
     x, bound = _clamp_operands("clamp_max", input, max)
     if isinstance(bound, Tensor):
-        return apply_to_both(pointwise.clamp_max, x, bound)
-    return apply(pointwise.clamp_max_scalar, (x,), {"minimum": None, "maximum": bound})
+        return apply_to_both(piecewise.clamp_max, x, bound)
+    return apply(piecewise.clamp_max_scalar, (x,), {"minimum": None, "maximum": bound})
 
 
 def _clamp_operands(name: str, input: Any, bound: Any) -> tuple[Any, Any]:
@@ -193,11 +193,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         return nonzero(condition, as_tuple=True)
     if isinstance(condition, Tensor) and condition._array.dtype is BOOL:
         if of_one_float(input, other):
-            return broadcasting(pointwise.where, (condition, input, other))
+            return broadcasting(piecewise.where, (condition, input, other))
         if isinstance(input, Tensor) and type(other) in _PLAIN and input._array.dtype in _REAL:
-            return broadcasting(pointwise.where, (condition, input, _number(other, input._array.dtype)))
+            return broadcasting(piecewise.where, (condition, input, _number(other, input._array.dtype)))
         if isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype in _REAL:
-            return broadcasting(pointwise.where, (condition, _number(input, other._array.dtype), other))
+            return broadcasting(piecewise.where, (condition, _number(input, other._array.dtype), other))
     a, b = promote(operand(input), operand(other))
     condition = as_tensor(condition)
     kind = condition._array.dtype
@@ -212,7 +212,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             if type(value) is int and common.kind in "iu":
                 number_in(value, common)  # promotion would let it wrap
         a, b = (value if isinstance(value, Tensor) else wrap(np.asarray(value, common)) for value in (a, b))
-    return broadcasting(pointwise.where, (mask, a, b))
+    return broadcasting(piecewise.where, (mask, a, b))
 
 
 def _number(value: float, kind: np.dtype) -> Tensor:

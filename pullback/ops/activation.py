@@ -1,6 +1,6 @@
 """Activation functions of one element, and GLU. Kinks get hand-written pullbacks: they are diagonal and linear in `g`.
 
-ReLU, sigmoid and tanh are in `pointwise.py`, softmax in `reductions.py`.
+ReLU is in `piecewise.py`, sigmoid and tanh are in `pointwise.py`, softmax in `reductions.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from ..kernels.order import ordered
 from ..kernels.thresholds import MAYBE_BLOCKED
 from .fusing import choose, drop, in_blocks, in_single, keep, limited, single, widened, zero_of
 from .layouts import along
-from .pointwise import sigmoid, straight
+from .piecewise import piecewise_rule
+from .pointwise import sigmoid
 from .samples import arrays, reals
 from .special import erf
 from .striding import in_order
@@ -214,7 +215,7 @@ def _leaky_samples(draw: Any) -> Any:
 leaky_relu: Op = op(
     "LeakyReluBackward0",
     _leaky_relu_block,
-    x=straight("LeakyReluBackwardBackward0", _leaky_relu_pullback, _leaky_relu_backward),
+    x=piecewise_rule("LeakyReluBackwardBackward0", _leaky_relu_pullback, _leaky_relu_backward),
     kind="elementwise_pull",
     kernel=kernel(_leaky_relu, x=_leaky_relu_backward),
     samples=_leaky_samples,
@@ -222,7 +223,7 @@ leaky_relu: Op = op(
 rrelu: Op = op(
     "RreluWithNoiseBackward0",
     _leaky_relu_block,
-    x=straight("RreluWithNoiseBackwardBackward0", _leaky_relu_pullback, _leaky_relu_backward),
+    x=piecewise_rule("RreluWithNoiseBackwardBackward0", _leaky_relu_pullback, _leaky_relu_backward),
     kind="elementwise_pull",
     kernel=kernel(ordered(_leaky_relu, deciding=()), x=_leaky_relu_backward),
     samples=_leaky_samples,
@@ -243,7 +244,7 @@ def _prelu_pullback(g: Any, x: Any, weight: Any) -> Any:
 prelu: Op = op(
     "PreluKernelBackward0",
     lambda x, weight: choose(x > 0, x, x * weight),
-    x=straight(
+    x=piecewise_rule(
         "PreluKernelBackwardBackward0",
         _prelu_pullback,
         weight=lambda h, g, x: drop(x > 0, h * g),
@@ -282,7 +283,7 @@ def _hardtanh_pullback(g: Any, x: Any, low: float, high: float) -> Any:
 hardtanh: Op = op(
     "HardtanhBackward0",
     _hardtanh,
-    x=straight("HardtanhBackwardBackward0", _hardtanh_pullback),
+    x=piecewise_rule("HardtanhBackwardBackward0", _hardtanh_pullback),
     kind="elementwise_pull",
     kernel=kernel(x=_hardtanh_pullback),
     samples=lambda draw: [(inputs, {"low": -0.5, "high": 1.0}) for inputs, _ in reals()(draw)],
@@ -297,7 +298,7 @@ hardsigmoid: Op = op(
     "HardsigmoidBackward0",
     in_single(lambda x: limited(x + 3, 0, 6) / 6),
     inputs=("x",),
-    x=straight("HardsigmoidBackwardBackward0", _hardsigmoid_pullback),
+    x=piecewise_rule("HardsigmoidBackwardBackward0", _hardsigmoid_pullback),
     kind="elementwise_pull",
     kernel=kernel(x=_hardsigmoid_pullback),
     samples=reals(),
@@ -319,7 +320,7 @@ hardswish: Op = op(
 hardshrink: Op = op(
     "HardshrinkBackward0",
     lambda x, lambd: in_blocks(_dropped_between, x, x, low=x.dtype.type(-lambd), high=x.dtype.type(lambd)),
-    x=straight("HardshrinkBackwardBackward0", _kept_outside),
+    x=piecewise_rule("HardshrinkBackwardBackward0", _kept_outside),
     kind="elementwise_pull",
     kernel=kernel(x=_kept_outside),
     samples=reals(lambd=0.5),
@@ -328,7 +329,7 @@ softshrink: Op = op(
     "SoftshrinkBackward0",
     in_single(lambda x, lambd: in_blocks(lambda x: np.copysign(x - limited(x, -lambd, lambd), x), x)),
     inputs=("x",),
-    x=straight("SoftshrinkBackwardBackward0", _kept_outside),
+    x=piecewise_rule("SoftshrinkBackwardBackward0", _kept_outside),
     kind="elementwise_pull",
     kernel=kernel(x=_kept_outside),
     samples=reals(lambd=0.5),
@@ -342,7 +343,7 @@ def _threshold_pullback(g: Any, x: Any, limit: float) -> Any:
 threshold: Op = op(
     "ThresholdBackward0",
     lambda x, limit, value: in_blocks(lambda x: choose(x <= limit, value, x), x).astype(x.dtype, copy=False),
-    x=straight("ThresholdBackwardBackward0", _threshold_pullback),
+    x=piecewise_rule("ThresholdBackwardBackward0", _threshold_pullback),
     kind="elementwise_pull",
     kernel=kernel(x=_threshold_pullback),
     samples=reals(limit=0.5, value=1.0),

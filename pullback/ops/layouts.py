@@ -1,4 +1,4 @@
-"""A `Layout` says what an operation does to axes: it is, the field `batch`, which `vmap` and Jacobians of many losses read.
+"""A `Layout` says what an operation does to axes. `vmap` and Jacobians of many losses read it, from the field `batch`.
 
 Rules are named by the place where they stand, and imported when they are first needed. An operation on single elements
 needs no layout: its `kind` says it. Any other that has none runs example by example, which is right and slow.

@@ -17,7 +17,7 @@ from ..kernels.thresholds import DISTANCES_BY_KERNEL
 from .fusing import drop, number_for, zero_of
 from .layouts import DISTANCE, MATRICES, along
 from .matmul import adjoint, matmul
-from .pointwise import sgn
+from .piecewise import sgn
 from .rearranging import triu
 from .reductions import sum_of_squares, unkeep
 from .samples import arrays

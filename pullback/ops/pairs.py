@@ -18,7 +18,8 @@ from ..kernels.order import ordered
 from ..kernels.thresholds import MAYBE_BLOCKED, PAIRS_BY_NUMPY
 from .fusing import choose, in_blocks, number_for
 from .layouts import ELEMENTWISE
-from .pointwise import flat, sigmoid
+from .piecewise import zero_gradient
+from .pointwise import sigmoid
 from .samples import arrays
 
 
@@ -99,8 +100,8 @@ divide_floor: Op = op(
     "DivBackward2",
     _floor_quotient,
     kind="elementwise_pull",
-    a=flat,
-    b=flat,
+    a=zero_gradient,
+    b=zero_gradient,
     aten="div.Tensor_mode",
     samples=arrays((2, 3), (3,), between=(0.5, 2)),
 )
@@ -108,8 +109,8 @@ divide_trunc: Op = op(
     "DivBackward2",
     _truncated_quotient,
     kind="elementwise_pull",
-    a=flat,
-    b=flat,
+    a=zero_gradient,
+    b=zero_gradient,
     aten="div.Tensor_mode",
     samples=arrays((2, 3), (3,), between=(0.5, 2)),
 )
@@ -117,8 +118,8 @@ floor_divide: Op = op(
     "torch::autograd::NotImplemented",
     _floor_quotient,
     kind="elementwise_pull",
-    a=flat,
-    b=flat,
+    a=zero_gradient,
+    b=zero_gradient,
     aten="floor_divide",
     samples=arrays((2, 3), (3,), between=(0.5, 2)),
 )
@@ -150,7 +151,7 @@ copysign: Op = op(
     np.copysign,
     kind="elementwise_pull",
     a=lambda g, a, out: np.where(a == 0, 0, g * (out / np.where(a == 0, 1, a))),
-    b=flat,
+    b=zero_gradient,
     aten="copysign.Tensor",
 )
 copysign_scalar: Op = op(
@@ -167,14 +168,14 @@ nextafter: Op = op(
     np.nextafter,
     kind="elementwise_pull",
     a=lambda g, a, b: np.where(a == b, 0, g),
-    b=flat,
+    b=zero_gradient,
     samples=arrays((2, 3), (3,)),
 )
 heaviside: Op = op(
     "torch::autograd::NotImplemented",
     lambda x, values: np.where(x == 0, values, (x > 0).astype(x.dtype)),
     kind="elementwise_pull",
-    x=flat,
+    x=zero_gradient,
     values=lambda g, x: np.where(x == 0, g, 0),
     aten="floor_divide",
     samples=arrays((2, 3), (3,)),

@@ -13,16 +13,15 @@ import numpy as np
 
 from ..core import seams
 from ..core.basics.constants import FLOAT32, FLOAT64, number
-from ..core.basics.dtypes import finfo, from_numpy_dtype, kind_of, number_in
+from ..core.basics.dtypes import kind_of, number_in
 from ..core.basics.quiet import restore, silence, warning_settings
-from ..core.kernel import kernel, rule_names
+from ..core.kernel import kernel
 from ..core.op import Op, conjugate, elementwise, fused, linear, op, passed_on
-from ..kernels import rectifier
-from ..kernels.like import brought, copy, empty, full
+from ..kernels.like import brought
 from ..kernels.order import converted, ordered
-from ..kernels.thresholds import MASKED_BY_BITS, MAYBE_BLOCKED, RECTIFIED_BY_BITS, SQUARED_BY_UFUNC
-from .fusing import choose, drop, in_blocks, keep, limited, number_for, zero_of
-from .layouts import ELEMENTWISE, FILLED_WITH, SAME
+from ..kernels.thresholds import SQUARED_BY_UFUNC
+from .layouts import ELEMENTWISE, SAME
+from .piecewise import zero_gradient
 from .samples import arrays, reals
 from .striding import in_order
 
@@ -214,7 +213,7 @@ def identity_of(value: Any, leaf: Any) -> Any:
 
 
 def _scalar_power_pull(g: Any, x: Any, exponent: Any) -> Any:
-    return flat(g) if exponent == 0 else g * conjugate(_scalar_power_partial(x, exponent))
+    return zero_gradient(g) if exponent == 0 else g * conjugate(_scalar_power_partial(x, exponent))
 
 
 def _scalar_power_partial(x: Any, exponent: Any) -> Any:
@@ -351,6 +350,21 @@ tan: Op = elementwise("TanBackward0", np.tan, x=lambda out: 1 + out * out)
 asin: Op = elementwise("AsinBackward0", np.arcsin, x=lambda x: 1 / np.sqrt(1 - x * x))
 acos: Op = elementwise("AcosBackward0", np.arccos, x=lambda x: -1 / np.sqrt(1 - x * x))
 atan: Op = elementwise("AtanBackward0", np.arctan, x=lambda x: 1 / (1 + x * x))
+
+
+def _scaled(x: Any, factor: float) -> Any:
+    if x.dtype.kind == "c":
+        raise RuntimeError("deg2rad and rad2deg are not supported for complex tensors.")
+    return (x * factor).astype(x.dtype, copy=False)  # bfloat16 times a Python number is float32
+
+
+deg2rad: Op = linear(
+    "Deg2RadBackward0", lambda x: _scaled(x, math.pi / 180), x=lambda g: g * (math.pi / 180), batch=SAME
+)
+rad2deg: Op = linear(
+    "Rad2DegBackward0", lambda x: _scaled(x, 180 / math.pi), x=lambda g: g * (180 / math.pi), batch=SAME
+)
+
 sinh: Op = elementwise("SinhBackward0", np.sinh, x=lambda x: np.cosh(x))
 cosh: Op = elementwise("CoshBackward0", np.cosh, x=lambda x: np.sinh(x))
 
@@ -440,175 +454,6 @@ sigmoid: Op = elementwise(
 
 sigmoid_pull: Op = _pull_of("SigmoidBackwardBackward0", lambda out: out * (1 - out), bend=lambda out: 1 - 2 * out)
 
-# --- signs, rounding: derivative zero almost everywhere ---
-
-
-def flat(g: Any) -> Any:
-    """The pullback of what is constant around each point: zero, even of a cotangent that is infinite."""
-    return np.where(np.False_, g, 0)
-
-
-def straight(node_name: str, pullback: Any, fast: Any = None, aten: str | None = None, **others: Any) -> Any:
-    """The rule of a function of straight pieces: `pullback(g, x, ...)` as an operation of its own, with `fast` as its kernel.
-
-    Its slope is the same around each x, so second derivatives are zero; but they are there, as in torch. `others` are
-    the rules for what follows x and can have a gradient itself.
-    """
-    names = rule_names(pullback)
-    arrays, params = names[: 1 + len(others)], names[1 + len(others) :]
-
-    def again(h: Any, *values: Any) -> Any:
-        return pulled(h, *values[: len(arrays)], **dict(zip(params, values[len(arrays) :], strict=True)))
-
-    again.names = names  # type: ignore[attr-defined]
-    rules: dict[str, Any] = {"g": again, names[0]: flat, **others}
-    quick = None if fast is None else kernel(fast)
-    pulled: Op = op(node_name, pullback, kind="elementwise_pull", kernel=quick, aten=aten, **rules)
-    return again
-
-
-def _abs_pullback(g: Any, x: Any) -> Any:
-    return g * sign(x) if kind_of(x) != "c" else g * sgn(x)
-
-
-absolute: Op = op("AbsBackward0", np.abs, kind="real_pull", x=_abs_pullback)
-
-
-def _sign(x: Any) -> Any:
-    if x.dtype.kind == "c":
-        raise RuntimeError("Unlike NumPy, torch.sign doesn't allow complex input. Use torch.sgn() instead.")
-    if x.dtype.kind in "fV":  # NaN has no sign: torch says 0
-        work = x.dtype if x.dtype.kind == "f" else np.float32
-        return np.subtract(x > 0, x < 0, dtype=work).astype(x.dtype, copy=False)
-    return copy(x) if x.dtype.kind == "b" else np.sign(x)
-
-
-sign: Op = op("SignBackward0", _sign, kind="elementwise_pull", x=flat)
-
-
-def _sgn(x: Any) -> Any:
-    if x.dtype.kind != "c":
-        return _sign(x)
-    size = np.abs(x)
-    return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype)
-
-
-def _sgn_pullback(g: Any, x: Any) -> Any:
-    if kind_of(x) != "c":
-        return flat(g)
-    size = np.abs(x)
-    safe = np.where(size == 0, 1, size)
-    unit = x / safe
-    return np.where(size == 0, 0, (g - np.real(np.conj(unit) * g) * unit) / safe)
-
-
-sgn: Op = op("SgnBackward0", _sgn, kind="real_pull", x=_sgn_pullback)
-ceil: Op = op(
-    "CeilBackward0",
-    np.ceil,
-    kind="elementwise_pull",
-    x=flat,
-    samples=arrays((2, 3)),
-)
-floor: Op = op("FloorBackward0", np.floor, kind="elementwise_pull", x=flat)
-round_: Op = op(
-    "RoundBackward0",
-    np.round,
-    inputs=("x",),
-    kind="elementwise_pull",
-    x=flat,
-    samples=arrays((2, 3)),
-)
-round_to: Op = op(
-    "RoundBackward1",
-    lambda x, decimals: _round_to(x, decimals),
-    kind="elementwise_pull",
-    x=flat,
-    aten="round.decimals",
-    samples=arrays((2, 3), decimals=1),
-)
-trunc: Op = op(
-    "TruncBackward0",
-    np.trunc,
-    kind="elementwise_pull",
-    x=flat,
-    samples=arrays((2, 3)),
-)
-frac: Op = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)
-
-
-def _round_to(x: Any, decimals: int) -> Any:
-    scale, kind = 10.0 ** abs(decimals), x.dtype
-    x = converted(x, np.float32) if kind.itemsize == 2 else x  # the scaled number may overflow half precision
-    rounded = np.round(x * scale) / scale if decimals > 0 else np.round(x / scale) * scale
-    return rounded.astype(kind, copy=False)
-
-
-def _scaled(x: Any, factor: float) -> Any:
-    if x.dtype.kind == "c":
-        raise RuntimeError("deg2rad and rad2deg are not supported for complex tensors.")
-    return (x * factor).astype(x.dtype, copy=False)  # bfloat16 times a Python number is float32
-
-
-deg2rad: Op = linear(
-    "Deg2RadBackward0", lambda x: _scaled(x, math.pi / 180), x=lambda g: g * (math.pi / 180), batch=SAME
-)
-rad2deg: Op = linear(
-    "Rad2DegBackward0", lambda x: _scaled(x, 180 / math.pi), x=lambda g: g * (180 / math.pi), batch=SAME
-)
-
-# --- parts of complex numbers ---
-
-conj_physical: Op = op(
-    "ConjPhysicalBackward0",
-    np.conj,
-    kind="real_linear",
-    x=lambda g: np.conj(g),
-    batch=ELEMENTWISE,
-    samples=arrays((2, 3)),
-)
-
-
-def _angle(x: Any) -> Any:
-    if x.dtype.kind == "c":
-        return in_order(np.angle(x))
-    return np.where(np.isnan(x), x, np.where(x < 0, x.dtype.type(math.pi), x.dtype.type(0)))
-
-
-def _angle_pullback(g: Any, x: Any) -> Any:
-    if kind_of(x) != "c":
-        return flat(g)
-    square = np.real(x * np.conj(x))
-    return np.where(square == 0, 0, g * (1j * x) / np.where(square == 0, 1, square))
-
-
-angle: Op = op("AngleBackward0", _angle, kind="real_pull", x=_angle_pullback)
-
-
-def _complex(a: Any, b: Any) -> Any:
-    kind = np.complex128 if a.dtype.itemsize == 8 else np.complex64
-    out = empty(np.broadcast_shapes(a.shape, b.shape), a, kind)
-    out.real, out.imag = a, b
-    return out
-
-
-make_complex: Op = op(
-    "ComplexBackward0",
-    ordered(_complex, (0, 1)),
-    kind="real_linear",
-    a=lambda g: np.real(g),
-    b=lambda g: np.real(g * -1j),
-    batch=ELEMENTWISE,
-)
-polar: Op = op(
-    "PolarBackward0",
-    ordered(lambda size, angle: _complex(size * np.cos(angle), size * np.sin(angle)), (0, 1)),
-    kind="real_pull",
-    size=lambda g, angle: np.real(np.conj(g) * make_complex(np.cos(angle), np.sin(angle))),
-    angle=lambda g, out: np.real(np.conj(g) * (out * 1j)),
-    copies_before_writes=True,
-)
-
 # --- taking floating point numbers apart ---
 
 frexp: Op = fused(
@@ -618,225 +463,5 @@ frexp: Op = fused(
     joint=lambda g, extras: (g * 2.0 ** -extras[0],),
     batch=ELEMENTWISE,
     aten="frexp.Tensor",
-    samples=arrays((2, 3)),
-)
-
-
-def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
-    if x.dtype.kind == "V":
-        largest = finfo(from_numpy_dtype(x.dtype)).max
-        posinf, neginf = largest if posinf is None else posinf, -largest if neginf is None else neginf
-        return _nan_to_num(converted(x, np.float32), nan, posinf, neginf).astype(x.dtype)
-    return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
-
-
-nan_to_num: Op = op(
-    "NanToNumBackward0", ordered(_nan_to_num), kind="elementwise_pull", x=lambda g, x: g * np.isfinite(x)
-)
-
-# --- kinks ---
-
-
-def _relu(x: Any) -> Any:
-    kind = x.dtype.kind
-    if kind in "bc":
-        raise RuntimeError(f"{'Boolean' if kind == 'b' else 'Complex'} inputs not supported for relu")
-    return np.maximum(0, x)
-
-
-def _relu_kernel(x: Any) -> Any:
-    kind = x.dtype
-    if kind is FLOAT32 or kind is FLOAT64:
-        return rectifier.positive_part(x, zero_of(x)) if x.size < RECTIFIED_BY_BITS else rectifier.rectified(x)
-    if kind.char == "e" and x.size >= RECTIFIED_BY_BITS:
-        return rectifier.rectified(x)
-    return np.maximum(kind.type(0), x) if kind.kind not in "bc" else NotImplemented
-
-
-def _relu_pullback(g: Any, out: Any) -> Any:
-    """Gradients pass where the result is nan."""
-    return drop(out <= 0, g)
-
-
-def _relu_backward(g: Any, out: Any) -> Any:
-    if g.size >= RECTIFIED_BY_BITS and g.shape == out.shape and g.dtype in rectifier.BITS:
-        return rectifier.rectified_backward(g, out)
-    return drop(out <= zero_of(out), g)
-
-
-relu: Op = op(
-    "ReluBackward0",
-    _relu,
-    x=straight("ThresholdBackwardBackward0", _relu_pullback, _relu_backward),
-    kind="elementwise_pull",
-    kernel=kernel(_relu_kernel, x=_relu_backward),
-    large="nothing",  # its kernels see to large arrays themselves
-    samples=reals(),
-)
-maximum: Op = op(
-    "MaximumBackward0",
-    np.maximum,
-    kind="elementwise_pull",
-    a=lambda g, b, a: _share(g, a < b, a == b),
-    b=lambda g, b, a: _share(g, a > b, a == b),
-)
-minimum: Op = op(
-    "MinimumBackward0",
-    np.minimum,
-    kind="elementwise_pull",
-    a=lambda g, b, a: _share(g, a > b, a == b),
-    b=lambda g, b, a: _share(g, a < b, a == b),
-    samples=arrays((2, 3), (3,)),
-)
-
-
-def _share(g: Any, lost: Any, tied: Any) -> Any:
-    """Nothing where the other won, a half where they tie, all elsewhere: where one is NaN, both get it."""
-    return drop(lost, choose(tied, g * 0.5, g))
-
-
-def _clamp(x: Any, minimum: Any, maximum: Any) -> Any:
-    if x.size < MAYBE_BLOCKED:
-        return _clamp_block(x, minimum, maximum)
-    return in_blocks(_clamp_block, x, minimum=minimum, maximum=maximum)
-
-
-def _clamp_block(x: Any, minimum: Any, maximum: Any) -> Any:
-    low, high = number_for(minimum, x), number_for(maximum, x)
-    if low is None:
-        out = x if high is None else np.minimum(high, x)
-    else:
-        out = np.maximum(low, x) if high is None else limited(x, low, high)
-    return out if x.dtype.kind != "V" else out.astype(x.dtype, copy=False)
-
-
-def _inside(x: Any, minimum: Any, maximum: Any) -> Any:
-    low, high = number_for(minimum, x), number_for(maximum, x)
-    if high is None:
-        return x >= low
-    return x <= high if low is None else (x >= low) & (x <= high)
-
-
-def _kept_inside(g: Any, x: Any, minimum: Any, maximum: Any) -> Any:
-    return keep(_inside(x, minimum, maximum), g)
-
-
-def _clamp_backward(g: Any, x: Any, minimum: Any, maximum: Any) -> Any:
-    if g.size >= MAYBE_BLOCKED:
-        return in_blocks(_kept_inside, g, x, minimum=minimum, maximum=maximum)
-    return keep(_inside(x, minimum, maximum), g)
-
-
-def _clamping(node_name: str, minimum: Any, maximum: Any) -> Op:
-    return op(
-        node_name,
-        _clamp_block,
-        x=_kept_inside,
-        kind="elementwise_pull",
-        kernel=kernel(_clamp, x=_clamp_backward),
-        samples=reals(minimum=minimum, maximum=maximum),
-    )
-
-
-clamp_scalar: Op = _clamping("ClampBackward1", -0.5, 1.0)
-clamp_min_scalar: Op = _clamping("ClampMinBackward0", -0.5, None)
-clamp_max_scalar: Op = _clamping("ClampMaxBackward0", None, 1.0)
-clamp_min: Op = op(
-    "ClampMinBackward1",
-    np.maximum,
-    kind="elementwise_pull",
-    a=lambda g, a, b: keep(a >= b, g),
-    b=lambda g, a, b: keep(a < b, g),
-    aten="clamp_min.Tensor",
-    samples=arrays((2, 3), (3,)),
-)
-clamp_max: Op = op(
-    "ClampMaxBackward1",
-    np.minimum,
-    kind="elementwise_pull",
-    a=lambda g, a, b: keep(a <= b, g),
-    b=lambda g, a, b: keep(a > b, g),
-    aten="clamp_max.Tensor",
-    samples=arrays((2, 3), (3,)),
-)
-clamp_between: Op = op(
-    "ClampBackward0",
-    lambda x, low, high: np.minimum(np.maximum(x, low), high),
-    kind="elementwise_pull",
-    x=lambda g, x, low, high: keep((x >= low) & (x <= high), g),
-    low=lambda g, x, low, high: keep((low < high) & (x < low), g),
-    high=lambda g, x, low, high: keep((high < low) | (x > high), g),
-    aten="clamp.Tensor",
-    samples=arrays((2, 3), (3,), (3,)),
-)
-clamp_below: Op = op(
-    "ClampBackward0",
-    np.maximum,
-    kind="elementwise_pull",
-    a=clamp_min.rules["a"],
-    b=clamp_min.rules["b"],
-    aten="clamp.Tensor",
-    samples=arrays((2, 3), (3,)),
-)
-clamp_above: Op = op(
-    "ClampBackward0",
-    np.minimum,
-    kind="elementwise_pull",
-    a=clamp_max.rules["a"],
-    b=clamp_max.rules["b"],
-    aten="clamp.Tensor",
-    samples=arrays((2, 3), (3,)),
-)
-fmax: Op = op(
-    "FmaxBackward0",
-    np.fmax,
-    kind="elementwise_pull",
-    a=lambda g, a, b: keep((a >= b) | np.isnan(b), g),
-    b=lambda g, a, b: drop((a >= b) | np.isnan(b), g),
-    samples=arrays((2, 3), (3,)),
-)
-fmin: Op = op(
-    "FminBackward0",
-    np.fmin,
-    kind="elementwise_pull",
-    a=lambda g, a, b: keep((a <= b) | np.isnan(b), g),
-    b=lambda g, a, b: drop((a <= b) | np.isnan(b), g),
-)
-where: Op = op(
-    "WhereBackward0",
-    lambda condition, a, b: (
-        np.where(condition, a, b) if condition.size < MASKED_BY_BITS else in_blocks(choose, condition, a, b)
-    ),
-    kind="elementwise_pull",
-    condition=None,
-    a=lambda g, condition: keep(condition, g),
-    b=lambda g, condition: drop(condition, g),
-    aten="where.self",
-)
-
-# --- filling: the old value is forgotten ---
-
-fill: Op = op(
-    "FillBackward2",
-    lambda x, value: full(x.shape, value, x),
-    kind="elementwise_pull",
-    x=flat,
-    aten="fill_.Scalar",
-    samples=arrays((2, 3), value=2.0),
-)
-fill_from: Op = op(
-    "FillBackward3",
-    lambda x, value: full(x.shape, value, x),
-    x=flat,
-    value=lambda g: np.sum(g),
-    batch=FILLED_WITH,
-    aten="fill_.Tensor",
-    samples=arrays((2, 3), ()),
-)
-zero: Op = op(
-    "ZeroBackward0",
-    lambda x: np.zeros_like(x),
-    kind="elementwise_pull",
-    x=flat,
     samples=arrays((2, 3)),
 )

@@ -17,7 +17,8 @@ from ..core.op import Op, fused, op
 from ..kernels import recurrence, recurrent_cells
 from .layouts import STEP, STEPS
 from .matmul import linear_layer, linear_map
-from .pointwise import relu, sigmoid, tanh
+from .piecewise import relu
+from .pointwise import sigmoid, tanh
 
 
 def _weighed(x: Any, weight: Any, bias: Any) -> Any:

@@ -17,7 +17,7 @@ from ..kernels.thresholds import FOLDED_PRODUCT
 from .cumulative import has_zeros, products_before
 from .fusing import number_for
 from .layouts import MEDIAN_OF_ALL, along
-from .pointwise import fill
+from .piecewise import fill
 from .reductions import count_of, mean_axes, mean_transpose, spread, sum_axes, sum_of_squares, unkeep
 from .samples import arrays
 from .shape import permute, reshape

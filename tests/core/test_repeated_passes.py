@@ -313,10 +313,11 @@ def test_the_code_can_be_read():
 
 
 def operations_with_short_rules():
-    from pullback.ops import matmul, pointwise, reductions
+    from pullback.ops import matmul, piecewise, pointwise, reductions
 
-    names = "subtract multiply multiply_itself divide negative square exp log tanh sigmoid relu sin cos sqrt reciprocal"
+    names = "subtract multiply multiply_itself divide negative square exp log tanh sigmoid sin cos sqrt reciprocal"
     found = {name: getattr(pointwise, name) for name in names.split()}
+    found["relu"] = piecewise.relu
     found |= {name: getattr(matmul, name) for name in ("mm", "mv", "linear_map", "linear_layer")}
     return found | {name: getattr(reductions, name) for name in ("sum_all", "mean_all")}
 

@@ -11,7 +11,7 @@ from ...core.tensor import Tensor
 from ...functional.checks import invalid_combination
 from ...functional.operands import SMALLEST_TOO_LARGE
 from ...ops.ctc import ctc
-from ...ops.pointwise import where
+from ...ops.piecewise import where
 from ._common import constant, layer_function, reduction_name
 
 _CHECKING = "(while checking arguments for ctc_loss_allocate_outputs)"

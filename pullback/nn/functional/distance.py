@@ -15,7 +15,7 @@ from ...functional.index_parsing import largest_unsigned
 from ...functional.matmul import linear
 from ...functional.operands import common_shape
 from ...ops.norms import pair_distances
-from ...ops.pointwise import clamp_min_scalar
+from ...ops.piecewise import clamp_min_scalar
 from ._common import constant, layer_function
 
 __all__ = ["bilinear", "cosine_of_last", "cosine_similarity", "linear", "one_hot", "pairwise_distance", "pdist"]

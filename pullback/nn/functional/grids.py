@@ -20,7 +20,7 @@ from ...functional.elementary import floor, round
 from ...functional.joining import stack
 from ...functional.ranges import linspace
 from ...kernels.resampling import cubic_weights
-from ...ops.pointwise import where, zero
+from ...ops.piecewise import where, zero
 from ...ops.vision import affine_points, points_of_images, points_of_volumes
 from ._common import constant, layer_function
 

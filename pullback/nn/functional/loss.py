@@ -19,7 +19,7 @@ from ...functional.operands import broadcast_error, common_shape, need_room, pro
 from ...functional.registry import FUNCTIONS
 from ...functional.threefold import where
 from ...ops import loss as ops
-from ...ops.pointwise import clamp_min_scalar
+from ...ops.piecewise import clamp_min_scalar
 from ._common import constant, layer_function, reduced, reduction_name, warn_sizes
 from .activation import logsigmoid
 from .distance import cosine_of_last, in_one_shape, pairwise_distance

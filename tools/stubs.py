@@ -31,7 +31,7 @@ _CLASSES = {
     "AminmaxResult": "functional.reductions", "Explanation": "explaining", "FrexpResult": "functional.elementary",
     "Generator": "random", "HistogramResult": "functional.searching", "HistogramddResult": "functional.searching",
     "MemoryReport": "explaining", "RemovableHandle": "utils.hooks", "ValuesIndices": "functional.reductions",
-    "layout": "layout", "memory_format": "layout",
+    "layout": "core.basics.layout", "memory_format": "core.basics.layout",
 }  # fmt: skip
 _ALIASES |= {name: f"_{name}" for name in _CLASSES}
 _BARE = {
@@ -52,11 +52,11 @@ from typing import Any, Literal, Self, overload
 
 from numpy.typing import NDArray as _NDArray
 
-from .device import device as _device
-from .dtypes import dtype as _dtype
-from .size import ElementCount as ElementCount
-from .size import Size as Size
-''' + "".join(f"from .{home} import {name} as _{name}\n" for name, home in _CLASSES.items())
+from pullback.core.basics.device import device as _device
+from pullback.core.basics.dtypes import dtype as _dtype
+from pullback.core.basics.size import ElementCount as ElementCount
+from pullback.core.basics.size import Size as Size
+''' + "".join(f"from pullback.{home} import {name} as _{name}\n" for name, home in _CLASSES.items())
 
 # What a function returns may depend on its arguments. Methods are written with `self` in place of the first one.
 _ALONG_DIM = "(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> _ValuesIndices"
@@ -304,8 +304,8 @@ def package_stub() -> str:
     lines = [_HEADER.format(what="The names of the package.").rstrip(), ""]
     modules = sorted(pullback._SUBMODULES)
     lines += [f"from {_home(f'pullback.{name}').rpartition('.')[0] or '.'} import {name} as {name}" for name in modules]
-    lines += ["from .device import device as device", "from .dtypes import dtype as dtype"]
-    lines += ["from .size import Size as Size", "from .tensor import Tensor as Tensor", "", "__version__: str"]
+    lines += ["from .core.basics.device import device as device", "from .core.basics.dtypes import dtype as dtype"]
+    lines += ["from .core.tensor import Tensor as Tensor", "", "__version__: str"]
     lines += [f"{name}: _dtype" for name in dict.fromkeys([*(d._name for d in ALL_DTYPES), *ALIASES])]
     done = {*modules, "device", "dtype", "Size", "Tensor", "__version__", *(d._name for d in ALL_DTYPES), *ALIASES}
     for name in sorted(set(dir(pullback)) - done):

@@ -11,21 +11,21 @@ from typing import Any, Literal, Self, overload
 
 from numpy.typing import NDArray as _NDArray
 
-from .device import device as _device
-from .dtypes import dtype as _dtype
-from .size import ElementCount as ElementCount
-from .size import Size as Size
-from .functional.reductions import AminmaxResult as _AminmaxResult
-from .explaining import Explanation as _Explanation
-from .functional.elementary import FrexpResult as _FrexpResult
-from .random import Generator as _Generator
-from .functional.searching import HistogramResult as _HistogramResult
-from .functional.searching import HistogramddResult as _HistogramddResult
-from .explaining import MemoryReport as _MemoryReport
-from .utils.hooks import RemovableHandle as _RemovableHandle
-from .functional.reductions import ValuesIndices as _ValuesIndices
-from .layout import layout as _layout
-from .layout import memory_format as _memory_format
+from pullback.core.basics.device import device as _device
+from pullback.core.basics.dtypes import dtype as _dtype
+from pullback.core.basics.size import ElementCount as ElementCount
+from pullback.core.basics.size import Size as Size
+from pullback.functional.reductions import AminmaxResult as _AminmaxResult
+from pullback.explaining import Explanation as _Explanation
+from pullback.functional.elementary import FrexpResult as _FrexpResult
+from pullback.random import Generator as _Generator
+from pullback.functional.searching import HistogramResult as _HistogramResult
+from pullback.functional.searching import HistogramddResult as _HistogramddResult
+from pullback.explaining import MemoryReport as _MemoryReport
+from pullback.utils.hooks import RemovableHandle as _RemovableHandle
+from pullback.functional.reductions import ValuesIndices as _ValuesIndices
+from pullback.core.basics.layout import layout as _layout
+from pullback.core.basics.layout import memory_format as _memory_format
 
 class Tensor:
     _array: Any

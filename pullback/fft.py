@@ -47,7 +47,7 @@ def _operand(input: Any, function: str, real: bool = False, complex_: bool = Fal
 
 
 def _scale(norm: str | None, sizes: tuple, inverse: bool) -> float:
-    """What the unscaled transform is multiplied by."""
+    """Return the factor that `norm` asks the unscaled transform to be multiplied by."""
     count = math.prod(sizes)
     if norm not in (None, "backward", "ortho", "forward"):
         raise RuntimeError(f'Invalid normalization mode: "{norm}". Use "backward", "ortho" or "forward".')
@@ -135,7 +135,7 @@ _SENTENCES = {
 
 
 def _transformed(name: str, input: Any, s: Any, dim: Any, norm: str | None) -> Tensor:
-    """What the transform of this name makes of a signal."""
+    """Return the transform of this name of a signal."""
     inverse, kind = name[0] == "i", name.removeprefix("i")[0]
     if kind == "f":
         x = _operand(input, name)

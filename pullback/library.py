@@ -103,7 +103,7 @@ class CustomOpDef:
 
 
 class Fallback:
-    """What happens when a gradient reaches an operator that was given none: "warn" or "nothing"."""
+    """The answer to a gradient that reaches an operator which was given none: "warn" or "nothing"."""
 
     mode: str = "warn"
 

@@ -25,12 +25,12 @@ __all__ = [
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether an object is a Tensor or has a `__torch_function__`."""
+    """True if an object is a Tensor or has a `__torch_function__`."""
     return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a `__torch_function__` takes over: that of a mode, or of one of the arguments."""
+    """True if a `__torch_function__` takes over: that of a mode, or of one of the arguments."""
     if not isinstance(relevant_args, (tuple, list)):
         raise TypeError(f"expected a sequence (got {type(relevant_args).__name__}): the arguments, as in (x, y)")
     return bool(settings.modes or settings.subclasses and takers_among(relevant_args))
@@ -211,5 +211,5 @@ def resolve_name(f: Any) -> str | None:
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether a function is a method or an attribute of Tensor."""
+    """True if a function is a method or an attribute of Tensor."""
     return getattr(func, "__name__", "") in ("__get__", "__set__") or func in vars(Tensor).values()

@@ -24,7 +24,7 @@ def _described(self: Any) -> str:
 
 
 def _maker(fields: tuple[str, ...]) -> Any:
-    """What makes a result of its parts: one by one, or in one sequence as torch's classes take them."""
+    """Return a `__new__` that takes the parts one by one, or in one sequence as torch's classes do."""
     count = len(fields)
     make = tuple.__new__
 
@@ -59,12 +59,12 @@ def returned_by(name: str) -> Any:
 
 
 def another(name: str, fields_of: _Class) -> _Class:
-    """What one more function returns, with the fields of another."""
+    """Declare the result of one more function, with the fields of another's."""
     return returned_by(name)(type(name, (fields_of,), {"__slots__": ()}))
 
 
 def _found(name: str) -> Any:
-    """What a function returns, once all are loaded that declare such a thing."""
+    """Return the class of a function's results, after loading all modules that declare such classes."""
     if not name.startswith("_"):
         for module in _DECLARE:
             import_module(f"{__package__}.{module}")

@@ -34,7 +34,7 @@ _DTYPES: dict[str, dtypes.dtype] = {
 
 
 class _StorageBase:
-    """What storages of both kinds can do; `_elements` are the values that a kind shows."""
+    """The base of storages of both kinds; `_elements` are the values that a kind shows."""
 
     is_cuda: bool = False
     is_hpu: bool = False
@@ -155,7 +155,7 @@ class _StorageBase:
         return self._like(UntypedStorage(self.nbytes(), device=device)) if place_of(device) is not cpu else self.cpu()
 
     def is_shared(self) -> bool:
-        """Whether processes that are forked share the memory, or others through a file."""
+        """True if forked processes share the memory, or others through a file."""
         import mmap
 
         owner = owner_of(self.untyped()._owner)
@@ -175,7 +175,7 @@ class _StorageBase:
         return self._like(_shared(size * self.element_size(), device))
 
     def resizable(self) -> bool:
-        """Whether `resize_` can change the size: where no tensor looks at the memory."""
+        """True if `resize_` can change the size: no tensor looks at the memory."""
         storage = self.untyped()
         return storage.is_meta or storage._owner.flags.owndata and sys.getrefcount(storage._owner) <= 2
 
@@ -261,7 +261,7 @@ class UntypedStorage(_StorageBase):
 
     @property
     def is_meta(self) -> bool:
-        """Whether this is an outline of memory, without any."""
+        """True if this has a size but no memory, as on the device "meta"."""
         return self._device.type == "meta"
 
     def untyped(self) -> UntypedStorage:
@@ -570,12 +570,12 @@ def storage_type(self: Tensor) -> Any:
 
 
 def is_storage(obj: Any, /) -> bool:
-    """Whether an object is a storage."""
+    """True if an object is a storage."""
     return isinstance(obj, _StorageBase)
 
 
 def _load_from_bytes(content: bytes) -> Any:
-    """What a storage that torch has pickled calls: a file of `torch.save` in memory."""
+    """Load a file of `torch.save` in memory, as the pickles of torch's storages ask for it."""
     import io
 
     from .serialization import load

@@ -17,7 +17,7 @@ _cache = True
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether autocast can be used on a type of device."""
+    """True if autocast can be used on a type of device; RuntimeError if there is no such type."""
     if device_type in ("cpu", "cuda"):
         return True
     device(device_type)  # there may be no such type of device at all
@@ -79,12 +79,12 @@ class autocast:
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Whether autocast is on for a type of device (a GPU unless given)."""
+    """True if autocast is on for a type of device (a GPU unless given)."""
     return device_type == "cpu" and current_mode().autocast is not None
 
 
 def is_autocast_cpu_enabled() -> bool:
-    """Whether autocast is on for the CPU."""
+    """True if autocast is on for the CPU."""
     return is_autocast_enabled("cpu")
 
 
@@ -131,7 +131,7 @@ def set_autocast_gpu_dtype(dtype: dtype) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """What `set_autocast_cache_enabled` was told; casts are not cached."""
+    """Return what `set_autocast_cache_enabled` was last told. Nothing else depends on it: casts are not cached."""
     return _cache
 
 

@@ -140,7 +140,7 @@ class GradScaler:
         return self._growth_tracker if self._enabled else 0
 
     def _found_inf_per_device(self, optimizer: Any) -> dict[Any, Tensor]:
-        """What `unscale_` found, as libraries ask for it: 1 for an infinite or NaN gradient."""
+        """Return the verdict of `unscale_` as libraries ask for it: 1 if a gradient was infinite or NaN, else 0."""
         found = self._state_of(optimizer)["found_inf"]
         return {} if found is None else {cpu: tensor(float(found))}
 
@@ -149,7 +149,7 @@ class GradScaler:
         return self._scale if self._enabled else 1.0
 
     def is_enabled(self) -> bool:
-        """Whether losses are scaled at all."""
+        """True if losses are scaled at all."""
         return self._enabled
 
     def get_growth_factor(self) -> float:
@@ -161,7 +161,7 @@ class GradScaler:
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the scale is multiplied by after a step with infinite gradients."""
+        """Return the factor by which the scale is multiplied after a step with infinite gradients."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:

@@ -47,7 +47,7 @@ def astype(x: Tensor, dtype: dtype_type, /, *, copy: bool = True, device: Any = 
 
 
 def can_cast(from_: Any, to: dtype_type, /) -> bool:
-    """Whether a dtype (or an array's) can become another by the standard's promotion rules."""
+    """True if a dtype (or an array's) can become another by the standard's promotion rules."""
     return np.can_cast(numpy_dtype(getattr(from_, "dtype", from_)), numpy_dtype(to))
 
 
@@ -58,7 +58,7 @@ def result_type(*arrays_and_dtypes: Any) -> dtype_type:
 
 
 def isdtype(dtype: dtype_type, kind: Any) -> bool:
-    """Whether a dtype is of a kind: "real floating", "integral", another dtype, or one of several."""
+    """True if a dtype is of a kind: "real floating", "integral", another dtype, or one of several."""
     kinds = kind if isinstance(kind, tuple) else (kind,)
     return np.isdtype(numpy_dtype(dtype), tuple(map(numpy_dtype, kinds)))
 

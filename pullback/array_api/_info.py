@@ -1,4 +1,4 @@
-"""What the standard lets programs ask about a namespace: dtypes, devices, capabilities."""
+"""The questions that the standard lets programs ask about a namespace: dtypes, devices, capabilities."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ class Info:
 
 
 def __array_namespace_info__() -> Info:
-    """What this namespace can do."""
+    """Return an object with methods that tell the dtypes, devices and capabilities of this namespace."""
     return Info()

@@ -15,12 +15,12 @@ Axes = int | tuple[int, ...] | None
 
 
 def all(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
-    """Whether all elements are true."""
+    """True where all elements (along axes) are true."""
     return run_discrete(np.all, x, axis=axis, keepdims=keepdims)
 
 
 def any(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
-    """Whether an element is true."""
+    """True where at least one element (along axes) is true."""
     return run_discrete(np.any, x, axis=axis, keepdims=keepdims)
 
 

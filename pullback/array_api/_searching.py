@@ -43,7 +43,7 @@ def where(condition: Tensor, x1: Any, x2: Any, /) -> Array:
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Array:
-    """Whether elements of one array occur in another."""
+    """True where an element of one array occurs in another."""
     return run_discrete(np.isin, x1, x2, invert=invert)
 
 

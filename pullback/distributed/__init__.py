@@ -51,12 +51,12 @@ GroupMember = group
 
 
 def is_available() -> bool:
-    """Whether several processes can work together: no."""
+    """False: several processes cannot work together here."""
     return False
 
 
 def is_initialized() -> bool:
-    """Whether a group (of one) was made."""
+    """True if a group (of one) was made."""
     return _initialized
 
 

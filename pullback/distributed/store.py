@@ -66,7 +66,7 @@ class Store:
             return self._values[key]
 
     def check(self, keys: list[str]) -> bool:
-        """Whether all the keys are set."""
+        """True if all the keys are set."""
         with self._changed:
             return all(key in self._values for key in keys)
 

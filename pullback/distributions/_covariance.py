@@ -1,4 +1,4 @@
-"""What distributions given by a covariance matrix, its inverse or its Cholesky factor share.
+"""Common parts of distributions given by a covariance matrix, its inverse or its Cholesky factor.
 
 One of the three is given; the Cholesky factor is kept as it came, the others are computed when they are needed.
 """

@@ -1,4 +1,4 @@
-"""What families of distributions share: around a location, by probabilities or log-odds, folded at zero, relaxed.
+"""Bases of families of distributions: around a location, by probabilities or log-odds, folded at zero, relaxed.
 
 The base of them all is in `distribution.py`.
 """

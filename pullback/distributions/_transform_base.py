@@ -51,7 +51,7 @@ class Transform:
 
     @property
     def sign(self) -> Any:
-        """Whether a map of single numbers increases (+1) or decreases (-1)."""
+        """+1 if a map of single numbers increases, -1 if it decreases."""
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Any:
@@ -197,7 +197,7 @@ class ComposeTransform(Transform):
 
     @lazy_property
     def bijective(self) -> bool:
-        """Whether every part is."""
+        """True if every part is bijective."""
         return all(part.bijective for part in self.parts)
 
     @lazy_property

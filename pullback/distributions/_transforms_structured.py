@@ -218,7 +218,7 @@ class _PartsTransform(Transform):
 
     @property
     def bijective(self) -> bool:  # type: ignore[override]
-        """Whether every part is."""
+        """True if every part is bijective."""
         return all(transform.bijective for transform in self.transforms)
 
     def _check_size(self, value: Tensor, length: int, what: str) -> None:

@@ -48,7 +48,7 @@ class _Dependent(Constraint):
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]
-        """Whether values are isolated, if that is known."""
+        """True if the values are isolated; NotImplementedError where that is not known."""
         if self._is_discrete is NotImplemented:
             raise NotImplementedError(".is_discrete cannot be determined statically")
         return self._is_discrete
@@ -71,7 +71,7 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Constraint) -> bool:
-    """Whether a constraint is only known for an instance."""
+    """True if a constraint is only known for an instance."""
     return isinstance(constraint, _Dependent)
 
 
@@ -357,7 +357,7 @@ class _Sequence(Constraint):
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]
-        """Whether any part is."""
+        """True if any part is discrete."""
         return any(constraint.is_discrete for constraint in self.cseq)
 
     @property

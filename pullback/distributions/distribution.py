@@ -123,7 +123,7 @@ class Distribution:
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:
-        """What each parameter may be."""
+        """The constraint of each parameter, by name."""
         raise NotImplementedError
 
     @property
@@ -192,7 +192,7 @@ class Distribution:
         raise NotImplementedError
 
     def _check_value(self, value: Tensor) -> None:
-        """What every density does first: complain about a bad value, unless checks are off."""
+        """Complain about a bad value, unless checks are off: every density begins with it."""
         if self._validate_args:
             self._validate_sample(value)
 

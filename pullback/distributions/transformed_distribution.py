@@ -16,7 +16,7 @@ from .utils import _sum_rightmost
 
 
 class TransformedDistribution(Distribution):
-    """What becomes of a base distribution's draws under a sequence of transforms."""
+    """The distribution of a base distribution's draws after a sequence of transforms."""
 
     arg_constraints: dict[str, Any] = {}
     _parameters: dict[str, int] = {}

@@ -15,11 +15,11 @@ from ..transforms.arrays.batched import all_values
 euler_constant: float = 0.57721566490153286060
 
 NUMBER: tuple[Any, ...] = (bool, int, float)
-"""What counts as a plain number among parameters."""
+"""The types that count as plain numbers among parameters."""
 
 
 def all_hold(condition: Tensor) -> bool:
-    """Whether a condition holds everywhere: inside `vmap`, for every example."""
+    """True if a condition holds everywhere: inside `vmap`, for every example."""
     return bool(all_values(condition).all())
 
 

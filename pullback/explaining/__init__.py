@@ -26,7 +26,7 @@ def explain(
     elements: int = 64,
     title: str | None = None,
 ) -> Explanation:
-    """What `loss.backward(gradient)` would do, step by step, without doing it.
+    """Show step by step what `loss.backward(gradient)` would do, without doing it.
 
     `loss` is a tensor or several; `gradient` the weights of its elements, as for backward(). Leaves are named after the
     variables of the caller, or after the parameters of `model`; `inputs` lists (or names, as a dict) tensors that

@@ -186,7 +186,7 @@ class Collection:
         )  # fmt: skip
 
     def _called(self, node: Node) -> dict[str, str]:
-        """What users call the inputs of an operation, and its result."""
+        """Return the users' names of an operation's inputs and of its result, by the names its rules have for them."""
         found = {}
         slots = node.slots or (0,) * len(node.edges)
         for name, target, slot in zip(input_names(node), node.edges, slots, strict=True):
@@ -209,7 +209,7 @@ class Collection:
 
 
 def _prefix(recorded: list, touched: list[set[str]]) -> str:
-    """What the caller's name of a model adds to the module paths recorded below it: `model.` or nothing."""
+    """Return the caller's name of a model, to stand before the module paths recorded below it: `model.` or nothing."""
     found = set()
     for module, parameters in zip(recorded, touched, strict=True):
         for name in parameters:
@@ -246,7 +246,7 @@ def input_names(node: Node) -> list[str]:
 
 
 def saved_by(node: Node) -> list[Saved]:
-    """What a node keeps, by the names its rules use."""
+    """Describe the arrays that a node keeps, by the names its rules use."""
     kept: list[Saved] = []
     for name, value in saved_values(node):
         array = array_of(value)

@@ -36,7 +36,7 @@ class Explanation:
         raise KeyError(f"no leaf is called {name!r}; there are: {known}")
 
     def contributions(self, name: str) -> dict[str, np.ndarray]:
-        """What each element (or group of elements) of the loss sent to a leaf; the sum is what `.grad` gets."""
+        """Return the share of each element (or group) of the loss in a leaf's gradient; their sum is what `.grad` gets."""
         leaf = self.leaf(name)
         if leaf.rows is None:
             raise RuntimeError(

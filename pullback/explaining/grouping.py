@@ -1,4 +1,4 @@
-"""What a picture shows: every operation, or groups of them as one box each.
+"""The contents of a picture: every operation, or groups of them as one box each.
 
 Operations are grouped by module; where modules are unknown, by repeated blocks (the steps of a loop). Groups are
 stretches of consecutive operations, so the picture of groups has no cycles. A `View` is one picture: the overview, the

@@ -59,7 +59,7 @@ def _filled(name: str, **parts: str) -> str:
 
 
 def fragment(explanation: Explanation) -> str:
-    """What a notebook shows: the picture and the leaves at once, the page on demand."""
+    """Return the HTML that a notebook shows: the picture and the leaves at once, the page on demand."""
     pictures = views(explanation)
     picture = next(iter(pictures.values()), None)
     drawing = "" if picture is None else draw(explanation, picture, style=True)
@@ -112,7 +112,7 @@ def _warnings(explanation: Explanation) -> str:
 
 
 def _choice(pictures: dict[str, View]) -> str:
-    """What changes between the pictures, where there are several."""
+    """Return the list to choose a picture from, where there are several."""
     if len(pictures) <= 1:
         return ""
     options = "".join(

@@ -35,7 +35,7 @@ class Entry:
 
 
 class MemoryReport:
-    """What `memory` found: `entries`, largest first, and totals in bytes."""
+    """The findings of `memory`: `entries`, largest first, and totals in bytes."""
 
     def __init__(self, entries: list[Entry], operations: int, freed: int) -> None:
         self.entries: list[Entry] = entries
@@ -85,7 +85,7 @@ class MemoryReport:
 
 
 def memory(loss: Any, *, model: Any = None) -> MemoryReport:
-    """What the graph of a tensor (or several) keeps alive: operation, tensor, bytes and line, largest first."""
+    """List what the graph of a tensor (or several) keeps alive: operation, tensor, bytes and line, largest first."""
     outputs = tensors_of(loss)
     names = gather(model, None)
     roots = [root_of(output, position, None) for position, output in enumerate(outputs)]
@@ -114,7 +114,7 @@ def memory(loss: Any, *, model: Any = None) -> MemoryReport:
 
 
 def _entry(node: Any, name: str, value: Any, array: Any, owner: Any, names: Any) -> Entry:
-    """What a node saved as `name`, in memory that no other node was seen to keep yet."""
+    """Describe a value that a node saved as `name`, in memory that no node before it was seen to keep."""
     leaf = isinstance(value, Anchor)
     shown = (names.leaf(value) if leaf else _result_name(names, value)) or name
     module = (node.notes or {}).get("metadata", {}).get("module", "")

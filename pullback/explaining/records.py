@@ -1,4 +1,4 @@
-"""What an explanation consists of: plain records of numbers and names.
+"""The records that an explanation consists of: numbers and names.
 
 Nothing here refers to the graph, so an explanation can be kept, printed and written long after the graph is gone. They
 are filled in by `collect.py` and read by everything that shows them.

@@ -1,4 +1,4 @@
-"""What each input of an operation gets when the cotangent of its output is `g`: the operation's own rule, run on names.
+"""The rule of each input of an operation, as a formula of `g`, the cotangent of its output: the rule itself, run on names.
 
 `g * (1 - out * out)` is what the rule computed in this very pass (transforms/arrays/spelled.py), with the user's names for values
 that have some. It is Python: `evaluate` computes it with NumPy's functions and the operations of `pullback.ops`. The few
@@ -20,7 +20,7 @@ from .records import plain
 
 
 def is_square(node: Any) -> bool:
-    """Whether a product is recorded as that of a tensor with itself."""
+    """True if a product is recorded as that of a tensor with itself."""
     return node.op is multiply_itself
 
 
@@ -42,7 +42,7 @@ def rule_texts(node: Any, cotangent: Any, values: Any, sent: list[Any], called: 
 
 
 def agrees(found: Any, true: Any, coarse: bool) -> bool:
-    """Whether a formula comes to what the engine sent, but for rounding: no other is shown."""
+    """True if a formula's value is what the engine sent, but for rounding. Formulas that do not agree are not shown."""
     tolerance = 0.1 if coarse else 0.01
     found, true = plain(found), plain(true)
     scale = float(np.max(np.abs(true), initial=0, where=np.isfinite(true)))
@@ -52,7 +52,7 @@ def agrees(found: Any, true: Any, coarse: bool) -> bool:
 
 
 def described(node: Any) -> str:
-    """What can be said of a rule that does not speak: what it uses."""
+    """Describe a rule that cannot be shown as a formula by the values it uses."""
     if node.op is None:
         return f"backward of {node.name().removesuffix('Backward')}, a custom function"
     used = [name_of(node.op, code) for code in node.plan.saves if type(code) is not tuple]
@@ -60,7 +60,7 @@ def described(node: Any) -> str:
 
 
 def evaluate(shown: str, values: dict[str, Any]) -> Any:
-    """What a formula comes to where its names have these values."""
+    """Return the value of a formula where its names have these values."""
     names: dict[str, Any] = {name: getattr(np, name) for name in dir(np) if not name.startswith("_")}
     names |= {name: operation for name, operation in operations().items() if name.isidentifier()}
     names |= {str(value.dtype): value.dtype for value in values.values() if hasattr(value, "dtype")}  # bfloat16

@@ -281,18 +281,18 @@ def _places(points: list[tuple[float, float]], shared: bool, width: float) -> li
 
 
 def _meet(x: float, y: float, width: float, other_x: float, other_y: float, words: str) -> bool:
-    """Whether two texts overlap."""
+    """True if two texts overlap."""
     return abs(other_y - y) < 12 and x < other_x + LETTER * len(words) + 4 and other_x < x + width + 4
 
 
 def _on_line(x: float, y: float, width: float, ends: list[tuple[tuple[float, float], tuple[float, float]]]) -> bool:
-    """Whether a text lies on one of these lines, which leave and arrive upright."""
+    """True if a text lies on one of these lines, which leave and arrive upright."""
     beside = [px for (px, py), _ in ends if -4 < y - py < 30] + [px for _, (px, py) in ends if -4 < py - y < 30]
     return any(x - 4 < px < x + width + 4 for px in beside)
 
 
 def flow_text(flows: list[Flow | None]) -> str:
-    """What flows along a line: the values where they are few and short, else their norms."""
+    """Return the text along a line: the values that flow there where they are few and short, else their norms."""
     present = [flow for flow in flows if flow is not None]
     if not present:
         return "nothing"

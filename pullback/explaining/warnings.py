@@ -1,4 +1,4 @@
-"""What is probably wrong with a backward pass: each check looks at the records, some at the values operations saved.
+"""Checks for probable mistakes in a backward pass: they look at the records, some at the values operations saved.
 
 A warning says what happened, where, and what to do. Thresholds are here, by name.
 """

@@ -90,12 +90,12 @@ def _exact_number(x: Tensor, value: Any) -> Any:
 
 
 def _extends_a_list(a: Any, b: Any) -> bool:
-    """Whether this may be `outputs += rows`: a list that takes the rows of a tensor, once the tensor refuses."""
+    """True if this may be `outputs += rows`: a list takes the rows of a tensor, once the tensor has refused."""
     return type(a) in (list, tuple) or type(b) in (list, tuple)
 
 
 def _repeats_a_list(a: Any, b: Any) -> bool:
-    """Whether this is `[0] * length`, which Python does by itself, once the tensor refuses."""
+    """True if this is `[0] * length`, which Python does by itself once the tensor has refused."""
     values, length = (a, b) if type(a) in (list, tuple) else (b, a)
     if type(values) not in (list, tuple) or not isinstance(length, Tensor):
         return False

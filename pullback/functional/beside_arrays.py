@@ -27,7 +27,7 @@ _PASS = "<backward pass>"  # what `core/written_out/repeats.py` writes
 
 
 def tracked(value: Any) -> bool:
-    """Whether a gradient, a tangent or a batch would be lost by looking at the array inside."""
+    """True if a gradient, a tangent or a batch would be lost by looking at the array inside."""
     if isinstance(value, Tensor):
         needed = value.requires_grad and is_grad_enabled()
         return needed or bool(value._tangent) or not isinstance(value._array, (np.ndarray, np.generic))
@@ -35,12 +35,12 @@ def tracked(value: Any) -> bool:
 
 
 def left_to_numpy(*values: Any) -> bool:
-    """Whether NumPy is to compute with these, as it does with torch's tensors: a program asks, and nothing would be lost."""
+    """True if NumPy is to compute with these, as it does with torch's tensors: a program asks, and nothing would be lost."""
     return all(map(_is_bare, values)) and _asked_by_program()
 
 
 def _is_bare(value: Any) -> bool:
-    """Whether NumPy can have the memory of all tensors in a value."""
+    """True if NumPy can have the memory of all tensors in a value."""
     if isinstance(value, Tensor):
         plain = type(value) is Tensor or type(value).__module__ == "pullback.nn.parameter"
         return plain and not tracked(value) and value._array.dtype.kind != "V"
@@ -48,7 +48,7 @@ def _is_bare(value: Any) -> bool:
 
 
 def _asked_by_program() -> bool:
-    """Whether the call came from outside this package: rules and functions of ours mean tensors when they call NumPy."""
+    """True if the call came from outside this package: rules and functions of ours mean tensors when they call NumPy."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename in _BETWEEN:
         frame = frame.f_back
@@ -56,7 +56,7 @@ def _asked_by_program() -> bool:
 
 
 def by_numpy(ufunc: np.ufunc, a: Any, b: Any) -> Any:
-    """What an operator of a tensor and an array gives, if it is left to NumPy; None if not."""
+    """Return NumPy's result for an operator of a tensor and an array, or None if NumPy is not to compute it."""
     if not (isinstance(a, np.ndarray) or isinstance(b, np.ndarray)) or not left_to_numpy(a, b):
         return None
     from ..shell.interop.numpy_functions import ufunc_of_arrays

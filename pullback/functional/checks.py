@@ -80,7 +80,7 @@ def not_implemented_for(kernel: str, x: Tensor) -> NotImplementedError:
 
 
 def certainly(condition: Any) -> bool:
-    """Whether a condition on elements holds for sure; of a batch nothing is known, so checks let it pass."""
+    """True if a condition on elements is known to hold. Of a batch nothing is known, so checks let it pass."""
     return isinstance(condition, (bool, np.bool_)) and bool(condition)
 
 
@@ -95,7 +95,7 @@ def shape_of(value: Any) -> tuple[Any, ...]:
 
 
 def of_one_float(a: Any, b: Any) -> bool:
-    """Whether two operands are tensors of the same real floating dtype: nothing to promote, nothing to check."""
+    """True if two operands are tensors of the same real floating dtype: nothing to promote, nothing to check."""
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         return False
     kind = a._array.dtype
@@ -122,7 +122,7 @@ def broadcasting(op: Op, operands: tuple[Any, ...], params: dict[str, Any] | Non
 
 
 def pair_by_pair(function: Callable[..., Any], *arrays: Any) -> Any:
-    """What a NumPy function of single elements makes of arrays; shapes that do not broadcast are an error in torch's words."""
+    """Apply a NumPy function of single elements; shapes that do not broadcast are an error in torch's words."""
     try:
         return ordered(function)(*arrays)
     except ValueError as error:

@@ -79,7 +79,7 @@ def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callabl
         return result
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Whether each element is {words} that of `other`."
+    function.__doc__ = f"True where the element is {words} that of `other`."
     public(*aliases, out="cast")(function)
     for each in (name, *aliases):
         IN_PLACE[each + "_"] = in_dtype_of_input(function)
@@ -107,7 +107,7 @@ OPERATORS: dict[Any, Any] = {
 
 @public()
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and elements."""
+    """True if two tensors have the same shape and elements."""
     a, b = input._array, other._array
     if type(a) is not np.ndarray or type(b) is not np.ndarray:
         return a.shape == b.shape and bool(np.array_equal(a, b))
@@ -133,7 +133,7 @@ logical_xor: Callable[..., Any] = _logical("logical_xor", np.logical_xor)
 
 @public(out="cast")
 def logical_not(input: Any) -> Tensor:
-    """Whether each element is 0 or False."""
+    """True where the element is 0 or False."""
     return wrap(np.logical_not(as_tensor(input)._array))
 
 
@@ -154,7 +154,7 @@ def _test(
         return wrap(check(array))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Whether each element is {words}."
+    function.__doc__ = f"True where the element is {words}."
     return public(out=out)(function)
 
 
@@ -204,7 +204,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
 
 @public()
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether two tensors agree everywhere to within atol + rtol * |other|."""
+    """True if two tensors agree everywhere to within atol + rtol * |other|."""
     return bool(np.all(_close(input, other, rtol, atol, equal_nan)))
 
 

@@ -146,7 +146,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 
 
 def _has_dims_in(array: Any, order: tuple[int, ...]) -> bool:
-    """Whether torch sees an array's dims in an order, with gaps or without, so that `to` has nothing to do."""
+    """True if torch sees an array's dims in this order, with gaps or without, so that `to` has nothing to do."""
     if type(array) is not np.ndarray:
         return True
     last = array.ndim in (4, 5) and has_channels_last(array)

@@ -31,7 +31,7 @@ from .registry import public
 
 
 def _is_meta(device: Any) -> bool:
-    """Whether a tensor for this device, or for the one that is the default now, has no elements."""
+    """True if a tensor for this device, or for the one that is the default now, has no elements."""
     return (defaults[-1] if device is None and defaults else place_of(device)) is meta
 
 

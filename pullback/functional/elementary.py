@@ -195,7 +195,7 @@ def imag(input: Tensor) -> Tensor:
 
 @returned_by("frexp")
 class FrexpResult(NamedTuple):
-    """What `frexp` returns."""
+    """The result of `frexp`."""
 
     mantissa: Tensor
     exponent: Tensor
@@ -225,7 +225,7 @@ def nan_to_num(
 
 @public(out="same")
 def signbit(input: Any) -> Tensor:
-    """Whether the sign bit is set (True for -0.0)."""
+    """True where the sign bit is set (also for -0.0)."""
     x = as_tensor(input)
     _not_complex("signbit", x)
     array = x._array

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @public(function=False, direct=True)
 def explain(input: Tensor, gradient: Any = None, **options: Any) -> Explanation:
-    """What `backward(gradient)` would do from here, step by step; see `pullback.explain`."""
+    """Show step by step what `backward(gradient)` would do from here; see `pullback.explain`."""
     from ..explaining import explain as explain_pass
 
     return explain_pass(input, gradient, **options)

@@ -1,4 +1,4 @@
-"""What Python data becomes: numbers, nested lists, arrays and tensors as one fresh array of torch's dtype for them.
+"""Arrays made of Python data: numbers, nested lists, arrays and tensors become one fresh array of torch's dtype for them.
 
 `functional/creation.py` makes tensors of these arrays. What cannot be an array is refused here, in torch's words.
 """
@@ -29,7 +29,7 @@ _SHORT = 32  # elements of a list that may be of several kinds
 
 
 def all_floats_between(data: list[Any]) -> bool:
-    """Whether a list that begins and ends with Python floats has no others. A long one is not asked: nobody wrote it by hand."""
+    """True if a list that begins and ends with Python floats has no others. A long list is not read: True."""
     if len(data) > _SHORT:
         return True
     for item in data:
@@ -140,7 +140,7 @@ def _no_number(data: Any) -> Exception:
 
 
 def _holds_dtypes(data: Any, size: int) -> bool:
-    """Whether nested sequences hold scalars of NumPy or tensors, whose dtypes count. Of many elements the last is asked."""
+    """True if nested sequences hold NumPy scalars or tensors, whose dtypes count. Of many elements only the last is looked at."""
     if not isinstance(data, (list, tuple)):
         return hasattr(data, "dtype")
     return any(_holds_dtypes(item, size) for item in (data if size <= _SHORT else data[-1:]))
@@ -203,7 +203,7 @@ def _shape_of(data: Any) -> tuple:
 
 
 def _number_in(tensor: Tensor) -> Any:
-    """What a tensor inside a list stands for: its one element."""
+    """Return the one element of a tensor inside a list."""
     if tensor._array.size != 1:
         raise ValueError(
             "only one element tensors can be converted to Python scalars. To make one tensor of several: torch.stack(tensors), "

@@ -29,7 +29,7 @@ NUMPY: Mapping[str, tuple[str, ...]] = {
 
 
 class Facts(NamedTuple):
-    """What is known of a public function; `registry.public` takes these as its arguments and says what each means."""
+    """The facts about a public function; `registry.public` takes these as its arguments and says what each means."""
 
     name: str  # its `__name__`, by which programs that take it over know it
     does: Any  # the function as it is written
@@ -68,7 +68,7 @@ NOBODY: Any = object()  # the answer if nobody does
 
 
 def announce(facts: Facts) -> Any:
-    """What programs call: the gate of a function, or itself if it is direct."""
+    """Return what programs call: the gate of a function, or the function itself if it is direct."""
     function = facts.does if facts.made_by is None else facts.made_by(facts)
     function.__name__ = facts.name
     FACTS[function] = facts
@@ -98,7 +98,7 @@ def module_of(home: str) -> str:
 
 
 def take_over(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What somebody who takes the call over gives; NOBODY if nobody does."""
+    """Return the result of whoever takes the call over; NOBODY if nobody does."""
     return seams.take_over(function, FACTS[function], args, kwargs)
 
 

@@ -1,4 +1,4 @@
-"""What stands between the brackets of `x[...]`: from anything Python allows to a view and index arrays.
+"""Parse what stands between the brackets of `x[...]`: from anything Python allows to a view and index arrays.
 
 An index becomes (basic, advanced): integers, slices and None that make a view, then one entry for each dim of that view
 that picks elements from it. Torch and NumPy agree on such indices; they differ on integers mixed with arrays, which

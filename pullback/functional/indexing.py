@@ -276,7 +276,7 @@ def drop_ones(value: Tensor) -> Tensor:
 
 
 def check_fits(have: tuple[Any, ...], shape: tuple[Any, ...], index: tuple[Any, ...]) -> None:
-    """What is written must broadcast to what the index picks."""
+    """Complain unless a value of shape `have` can be broadcast to the elements that the index picks."""
     if not have:
         return
     result = np.broadcast_to(np.int8(0), shape)[index].shape

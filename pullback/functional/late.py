@@ -62,7 +62,8 @@ def _home(function: object, modules: list[str]) -> str | None:
 def text() -> str:
     """The source of `names.py`."""
     lines = [
-        '"""What each late-loaded module of `functional/` announces. Written by `python -m pullback.functional.late`."""',
+        '"""The names that each late-loaded module of `functional/` announces. '
+        'Written by `python -m pullback.functional.late`."""',
     ]
     for kind, homes in tables().items():
         lines += ["", f"{kind}: dict[str, str] = {{"]

@@ -38,7 +38,7 @@ _at_top: Callable[..., Any] = public(method=False, spellings={})
 
 
 def _reduction(number: int) -> str:
-    """What a number asks for. All but 1 and 2 ask for every loss, as in torch."""
+    """Return the name of a reduction given as a number. All but 1 and 2 mean "none", as in torch."""
     if type(number) is not int:
         raise TypeError(
             f'argument \'reduction\' must be int, not {type(number).__name__}: 0 for "none", 1 for "mean", 2 for "sum"'

@@ -141,7 +141,7 @@ def storage_offset(self: Tensor) -> int:
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Whether the elements lie in memory in order: that of the dims, or the one of a memory format."""
+    """True if the elements lie in memory in order: that of the dims, or the one of a memory format."""
     array = self._array
     if memory_format is not None and memory_format is not contiguous_format and type(array) is np.ndarray:
         if memory_format is preserve_format:
@@ -196,7 +196,7 @@ def _scalar(self: Tensor, kind: Callable) -> Any:
 
 
 def is_shared(self: Tensor) -> bool:
-    """Whether the elements lie in memory that forked processes share."""
+    """True if the elements lie in memory that forked processes share."""
     from ..multiprocessing import sharing
 
     return sharing.is_shared(self)
@@ -465,8 +465,8 @@ _SENTENCES = {
     "dim": "The number of dims.", "element_size itemsize": "The size of one element, in bytes.",
     "nbytes": "The size of all elements, in bytes.",
     "data_ptr const_data_ptr": "The address of the first element, 0 if there is none.",
-    "is_floating_point": "Whether the elements are floats.", "is_complex": "Whether the elements are complex numbers.",
-    "is_signed": "Whether the dtype has negative numbers.", "is_conj": "False: conjugation is done at once.",
+    "is_floating_point": "True if the elements are floats.", "is_complex": "True if the elements are complex numbers.",
+    "is_signed": "True if the dtype has negative numbers.", "is_conj": "False: conjugation is done at once.",
     "is_neg": "False: negation is done at once.", "is_cpu": "True: every tensor lives in main memory.",
     _OTHER_PLACES: "False: every tensor lives in main memory.", _OTHER_KINDS: "False: every tensor is a plain dense one.",
     "dense_dim": "The number of dims, all of which are dense.", "sparse_dim": "0: no dim is sparse.",

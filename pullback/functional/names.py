@@ -1,4 +1,4 @@
-"""What each late-loaded module of `functional/` announces. Written by `python -m pullback.functional.late`."""
+"""The names that each late-loaded module of `functional/` announces. Written by `python -m pullback.functional.late`."""
 
 FUNCTIONS: dict[str, str] = {
     "contraction": "cdist cross einsum kron tensordot trace",

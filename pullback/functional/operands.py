@@ -250,7 +250,7 @@ def common_shape(first: tuple[Any, ...], *others: tuple[Any, ...]) -> tuple[int,
 
 
 def broadcasts_to(shape: tuple[Any, ...], wide: tuple[Any, ...]) -> bool:
-    """Whether a shape can be broadcast to a wider one."""
+    """True if a shape can be broadcast to a wider one."""
     try:
         return np.broadcast_shapes(shape, wide) == wide
     except ValueError:

@@ -26,7 +26,7 @@ Weights = Sequence[Any]  # weight_ih, weight_hh, bias_ih, bias_hh, weight_hr; No
 
 
 def _fusible(tensors: Sequence[Any], batches: bool = False) -> bool:
-    """Whether the kernels can take these: arrays (or batches) of one dtype, float32 or float64, and nothing special on."""
+    """True if the kernels can take these: arrays (or batches) of one dtype, float32 or float64, and no special mode."""
     mode = current_mode()
     if mode.special and (mode.dual_level or mode.autocast is not None or mode.batch_level and not batches):
         return False
@@ -191,7 +191,7 @@ def lstm_cell(
 
 
 def _check_cell(input: Tensor, states: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor) -> None:
-    """What torch asks of the sizes in a step, and of its dtypes."""
+    """Complain where the sizes or dtypes of a step do not fit together."""
     batch, features = input.size(0), input.size(1)
     if features != w_ih.size(1):
         raise RuntimeError(f"input has inconsistent input_size: got {features} expected {w_ih.size(1)}")

@@ -97,7 +97,7 @@ def _needs_float(x: Tensor, kernel: str) -> None:
 
 
 class ValuesIndices(NamedTuple):
-    """What `max`, `sort` and others return: values and where they were found."""
+    """The result of `max`, `sort` and others: values and where they were found."""
 
     values: Tensor
     indices: Tensor
@@ -124,7 +124,7 @@ KthvalueResult, CummaxResult, CumminResult = _named("kthvalue"), _named("cummax"
 
 @returned_by("aminmax")
 class AminmaxResult(NamedTuple):
-    """What `aminmax` returns."""
+    """The result of `aminmax`."""
 
     min: Tensor
     max: Tensor
@@ -344,13 +344,13 @@ def _logical_reduction(op: Any, input: Any, dim: Any, keepdim: bool) -> Tensor:
 
 @public(out="bool")
 def all(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether all elements (along dims) are non-zero."""
+    """True where all elements (along dims) are non-zero."""
     return _logical_reduction(counting.all_axes, input, dim, keepdim)
 
 
 @public(out="bool")
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether any element (along dims) is non-zero."""
+    """True where any element (along dims) is non-zero."""
     return _logical_reduction(counting.any_axes, input, dim, keepdim)
 
 

@@ -40,7 +40,7 @@ def must_be_sizes(value: Any) -> TypeError:
 
 
 def refuse_unknown(function: str, named: Iterable[str], *known: str) -> None:
-    """What Python does itself about a keyword that a function does not have, for one that takes any."""
+    """Complain about unknown keywords as Python does, for a function that is written to take any."""
     for name in named:
         if name not in known:
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")

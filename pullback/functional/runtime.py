@@ -55,12 +55,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What `use_deterministic_algorithms` was last told; results are deterministic either way."""
+    """Return what `use_deterministic_algorithms` was last told; results are deterministic either way."""
     return unwritten.deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether algorithms that are not deterministic would only warn."""
+    """Return the `warn_only` that `use_deterministic_algorithms` was last told."""
     return unwritten.warn_only
 
 
@@ -80,7 +80,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """What `set_deterministic_debug_mode` was last told, as a number."""
+    """Return the mode that `set_deterministic_debug_mode` was last told, as a number."""
     return 0 if not unwritten.deterministic else 1 if unwritten.warn_only else 2
 
 
@@ -93,7 +93,7 @@ def set_warn_always(b: bool) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` was last told."""
+    """Return what `set_warn_always` was last told."""
     return _warnings["always"]
 
 
@@ -123,13 +123,13 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was last told; products have full precision either way."""
+    """Return what `set_float32_matmul_precision` was last told; products have full precision either way."""
     return _precision
 
 
 @public(method=False, direct=True, asks="nobody")
 def is_tensor(obj: Any) -> bool:
-    """Whether an object is a Tensor."""
+    """True if an object is a Tensor."""
     return isinstance(obj, Tensor)
 
 

@@ -256,7 +256,7 @@ def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
 
 @returned_by("histogram")
 class HistogramResult(NamedTuple):
-    """What `histogram` returns."""
+    """The result of `histogram`."""
 
     hist: Tensor
     bin_edges: Tensor
@@ -264,14 +264,14 @@ class HistogramResult(NamedTuple):
 
 @returned_by("histogramdd")
 class HistogramddResult(NamedTuple):
-    """What `histogramdd` returns: the edges of each dimension are in a tuple."""
+    """The result of `histogramdd`: the edges of each dimension are in a tuple."""
 
     hist: Tensor
     bin_edges: tuple[Tensor, ...]
 
 
 def _check_histogram(points: Tensor, bins: list, weight: Tensor | None, function: str) -> None:
-    """What torch asks of the points, of bins given by number or by edges, and of the weights."""
+    """Complain about points, bins (given by number or by edges) and weights that torch does not take."""
     kind = points.dtype
     if kind not in (float32, float64):
         raise NotImplementedError(

@@ -59,7 +59,7 @@ def infer_shape(sizes: tuple[Any, ...], count: int) -> tuple[Any, ...]:
 
 
 def shares_memory(array: Any, shape: tuple[Any, ...]) -> bool:
-    """Whether reshaping to `shape` needs no copy."""
+    """True if reshaping to `shape` needs no copy."""
     if array.flags.c_contiguous:
         return True
     if not array.size:

@@ -1,4 +1,4 @@
-"""What dense tensors answer where sparse ones are meant: `to_sparse`, `to_dense`, `sparse_mask`; `indices()` is refused.
+"""Answers of dense tensors where sparse ones are meant: `to_sparse`, `to_dense`, `sparse_mask`; `indices()` is refused.
 
 Sparse tensors themselves are in `sparse/`.
 """
@@ -99,7 +99,7 @@ def to_dense(self: Tensor, dtype: Any = None, masked_grad: Any = None) -> Tensor
 
 @public(function=False, direct=True)
 def is_coalesced(self: Tensor) -> bool:
-    """Whether no place of a sparse tensor occurs twice; False for a dense one."""
+    """True if no place of a sparse tensor occurs twice; False for a dense one."""
     return False
 
 

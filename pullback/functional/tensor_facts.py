@@ -28,13 +28,13 @@ def _question(name: str, sentence: str) -> None:
 
 @public(direct=True)
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element differs from zero."""
+    """True if the one element differs from zero."""
     return bool(input)
 
 
 @public()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether the shapes are equal."""
+    """True if the shapes are equal."""
     return input._array.shape == other._array.shape
 
 
@@ -46,7 +46,7 @@ def is_distributed(self: Tensor) -> bool:
 
 @public(function=False)
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
-    """Whether both look at the same memory in the same way."""
+    """True if both look at the same memory in the same way."""
     a, b = input.memory(), tensor.memory()
     return a.shape == b.shape and a.strides == b.strides and address(a) == address(b)
 
@@ -161,10 +161,10 @@ def _storage_method(name: str, where: str, sentence: str) -> None:
 
 _QUESTIONS = {
     "numel": "The number of elements.",
-    "is_floating_point": "Whether the elements are floats.",
-    "is_complex": "Whether the elements are complex numbers.",
-    "is_signed": "Whether the dtype has negative numbers.",
-    "is_inference": "Whether the tensor was made under `inference_mode`.",
+    "is_floating_point": "True if the elements are floats.",
+    "is_complex": "True if the elements are complex numbers.",
+    "is_signed": "True if the dtype has negative numbers.",
+    "is_inference": "True if the tensor was made under `inference_mode`.",
     "is_conj": "False: conjugation is done at once.",
     "is_neg": "False: negation is done at once.",
     "get_device": "-1: main memory has no number.",

@@ -38,7 +38,7 @@ _depth = [0]
 
 
 def is_fx_tracing() -> bool:
-    """Whether a trace is running."""
+    """True while a trace is running."""
     return _depth[0] > 0
 
 
@@ -96,7 +96,7 @@ class Tracer(TracerBase):
     # -- what subclasses change ----------------------------------------------------------------------------------
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
-        """Whether a module is called as a whole: the library's own are, except `Sequential`."""
+        """True if a module is called as a whole: the library's own are, except `Sequential`."""
         from ..nn import Sequential
 
         ours = type(m).__module__.startswith(("pullback.nn", "torch.nn"))
@@ -111,7 +111,7 @@ class Tracer(TracerBase):
         return name
 
     def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a call of a submodule becomes: one node for a leaf, else what its `forward` does."""
+        """Trace the call of a submodule: one node for a leaf, else what its `forward` does."""
         path = self.path_of_module(m)
         count = self.num_calls.get(path, 0)
         self.num_calls[path] = count + 1
@@ -125,7 +125,7 @@ class Tracer(TracerBase):
             self.module_stack.popitem()
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
-        """What the attribute of a module becomes: parameters are proxies, each of them one."""
+        """Return the value of a module's attribute in the trace: a parameter becomes a proxy, one for each."""
         buffer = self.proxy_buffer_attributes and isinstance(attr_val, Tensor)
         name = self._name_of(attr_val) if isinstance(attr_val, Parameter) or buffer else None
         if name is None:

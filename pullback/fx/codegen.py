@@ -39,7 +39,7 @@ class PythonCode(NamedTuple):
 
 
 class _TorchNames:
-    """What `torch` means in generated code: the objects written by dotted names, then whatever the library has there."""
+    """The `torch` of generated code: the objects written by dotted names, then whatever the library has there."""
 
     def __init__(self, home: Any) -> None:
         self._home = home

@@ -104,7 +104,7 @@ class Interpreter:
         return self.fetch_attr(target)(*args, **kwargs)
 
     def output(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """What the graph returns."""
+        """Return the result of the graph."""
         return args[0]
 
     def fetch_attr(self, target: str) -> Any:
@@ -171,7 +171,7 @@ class Transformer(Interpreter):
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def run_node(self, n: Node) -> Any:
-        """What becomes of a node; new nodes know what was known of it."""
+        """Run a node, and hand what was known of it on to the new nodes that this makes."""
         first = self.new_graph._root.prev
         result = super().run_node(n)
         node = first.next

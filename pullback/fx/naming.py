@@ -69,7 +69,7 @@ def snake_case(name: str) -> str:
 
 
 def name_for_target(target: Any) -> str:
-    """What a node that calls this is called, before a number is added."""
+    """Return the name of a node that calls this, before a number is added."""
     if isinstance(target, str):
         text = target.strip("_") if target.startswith("__") and target.endswith("__") else target
     else:

@@ -213,7 +213,7 @@ class Node:
         self._take(map_arg(self._args, other), map_arg(self._kwargs, other))
 
     def is_impure(self, impure_random: bool = True) -> bool:
-        """Whether the step does something besides its result, so that it stays though nobody uses it."""
+        """True if the step does something besides its result, so that it stays though no other step uses it."""
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":

@@ -124,11 +124,11 @@ class TracerBase:
         return key
 
     def to_bool(self, obj: Proxy) -> bool:
-        """What `if proxy:` means: nothing that is known."""
+        """Refuse `if proxy:`, since the value is not known while tracing."""
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
     def iter(self, obj: Proxy) -> Iterator[Any]:
-        """What `for x in proxy:` means: nothing that is known."""
+        """Refuse `for x in proxy:`, since the length is not known while tracing."""
         raise TraceError(
             "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or "
             "**kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed explanation of what types "
@@ -136,7 +136,7 @@ class TracerBase:
         )
 
     def keys(self, obj: Proxy) -> Any:
-        """What `proxy.keys()` means: a call."""
+        """Record a call of `proxy.keys()`."""
         return Attribute(obj, "keys")()
 
 
@@ -211,7 +211,7 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def keys(self) -> Any:
-        """What `**proxy` asks for."""
+        """Return the keys for `**proxy`, as the tracer has them."""
         return self.tracer.keys(self)
 
     def __len__(self) -> NoReturn:

@@ -22,7 +22,7 @@ class Match(NamedTuple):
 
 
 class InternalMatch(NamedTuple):
-    """What filters are shown: the results and inputs of the pattern where it was found."""
+    """The argument that filters get: the results and inputs of the pattern where it was found."""
 
     anchors: list[Node]
     nodes_map: dict[Node, Any]
@@ -110,7 +110,7 @@ def _extended(
 
 
 def _fits(want: Any, have: Any, match: dict[Node, Any], ignore_literals: bool) -> bool:
-    """Whether a value of the graph is what the pattern wants there; nodes are noted in `match`."""
+    """True if a value of the graph is what the pattern wants there; nodes are noted in `match`."""
     if isinstance(want, Node):
         if want in match:
             return match[want] is have
@@ -144,7 +144,7 @@ def _arguments(node: Node) -> tuple[Any, Any]:
 
 
 def _is_closed(match: dict[Node, Any], inner: set[Node], output: Node) -> bool:
-    """Whether nobody outside uses what lies inside, except the results."""
+    """True if no node outside uses one that lies inside, except the results."""
     results = {match[node] for node in output.all_input_nodes}
     return all(node in results or inner.issuperset(node.users) for node in inner)
 

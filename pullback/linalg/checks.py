@@ -1,4 +1,4 @@
-"""What torch.linalg asks of its inputs, and the error it raises when a matrix has no such factorization."""
+"""Checks of the inputs of torch.linalg, and the error it raises when a matrix has no such factorization."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def converged(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any
 
 
 def unrecorded(x: Tensor) -> bool:
-    """Whether nobody can want a derivative, so that a cheaper routine without vectors will do."""
+    """True if no derivative can be asked for, so that a cheaper routine without vectors will do."""
     return type(x._array) is np.ndarray and not x._requires_grad and not x._tangent
 
 

@@ -19,7 +19,7 @@ from .checks import converged, float_matrix, float_square, linalg_function, unre
 
 @returned_by("linalg_eig")
 class Eigenpairs(NamedTuple):
-    """What `eig` and `eigh` return."""
+    """The result of `eig` and `eigh`."""
 
     eigenvalues: Tensor
     eigenvectors: Tensor
@@ -30,7 +30,7 @@ EighPairs: type[Eigenpairs] = another("linalg_eigh", Eigenpairs)
 
 @returned_by("linalg_svd")
 class SVD(NamedTuple):
-    """What `svd` returns: A = U diag(S) Vh."""
+    """The result of `svd`: A = U diag(S) Vh."""
 
     U: Tensor
     S: Tensor
@@ -39,7 +39,7 @@ class SVD(NamedTuple):
 
 @returned_by("linalg_qr")
 class QR(NamedTuple):
-    """What `qr` returns: A = Q R."""
+    """The result of `qr`: A = Q R."""
 
     Q: Tensor
     R: Tensor
@@ -123,7 +123,7 @@ def qr(A: Tensor, mode: str = "reduced") -> QR:
 
 @returned_by("linalg_polar")
 class Polar(NamedTuple):
-    """What `polar` returns: A = U H."""
+    """The result of `polar`: A = U H."""
 
     U: Tensor
     H: Tensor

@@ -18,7 +18,7 @@ from .solvers import solve_triangular
 
 @returned_by("linalg_cholesky_ex")
 class CholeskyEx(NamedTuple):
-    """What `cholesky_ex` returns."""
+    """The result of `cholesky_ex`."""
 
     L: Tensor
     info: Tensor
@@ -26,7 +26,7 @@ class CholeskyEx(NamedTuple):
 
 @returned_by("linalg_lu")
 class LU(NamedTuple):
-    """What `lu` returns: A = P L U."""
+    """The result of `lu`: A = P L U."""
 
     P: Tensor
     L: Tensor
@@ -35,7 +35,7 @@ class LU(NamedTuple):
 
 @returned_by("linalg_lu_factor")
 class LUFactor(NamedTuple):
-    """What `lu_factor` returns."""
+    """The result of `lu_factor`."""
 
     LU: Tensor
     pivots: Tensor
@@ -43,7 +43,7 @@ class LUFactor(NamedTuple):
 
 @returned_by("linalg_lu_factor_ex")
 class LUFactorEx(NamedTuple):
-    """What `lu_factor_ex` returns."""
+    """The result of `lu_factor_ex`."""
 
     LU: Tensor
     pivots: Tensor
@@ -52,7 +52,7 @@ class LUFactorEx(NamedTuple):
 
 @returned_by("linalg_ldl_factor")
 class LDL(NamedTuple):
-    """What `ldl_factor` returns."""
+    """The result of `ldl_factor`."""
 
     LD: Tensor
     pivots: Tensor
@@ -60,7 +60,7 @@ class LDL(NamedTuple):
 
 @returned_by("linalg_ldl_factor_ex")
 class LDLEx(NamedTuple):
-    """What `ldl_factor_ex` returns."""
+    """The result of `ldl_factor_ex`."""
 
     LD: Tensor
     pivots: Tensor

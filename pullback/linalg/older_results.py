@@ -1,4 +1,4 @@
-"""What the older functions (`torch.svd`, `torch.geqrf`, ...) return."""
+"""Classes of the results of the older functions (`torch.svd`, `torch.geqrf`, ...)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SignedLogDet = another("slogdet", _SignedLogDet)
 
 @returned_by("svd")
 class SVD(NamedTuple):
-    """What `torch.svd` returns: input = U diag(S) V^H."""
+    """The result of `torch.svd`: input = U diag(S) V^H."""
 
     U: Tensor
     S: Tensor
@@ -22,7 +22,7 @@ class SVD(NamedTuple):
 
 @returned_by("qr")
 class QR(NamedTuple):
-    """What `torch.qr` returns: input = Q R."""
+    """The result of `torch.qr`: input = Q R."""
 
     Q: Tensor
     R: Tensor
@@ -30,7 +30,7 @@ class QR(NamedTuple):
 
 @returned_by("triangular_solve")
 class TriangularSolve(NamedTuple):
-    """What `torch.triangular_solve` returns."""
+    """The result of `torch.triangular_solve`."""
 
     solution: Tensor
     cloned_coefficient: Tensor
@@ -38,7 +38,7 @@ class TriangularSolve(NamedTuple):
 
 @returned_by("geqrf")
 class Geqrf(NamedTuple):
-    """What `torch.geqrf` returns: reflectors below the diagonal of `a` and R above it, and the reflectors' factors."""
+    """The result of `torch.geqrf`: reflectors below the diagonal of `a` and R above it, and the reflectors' factors."""
 
     a: Tensor
     tau: Tensor
@@ -46,7 +46,7 @@ class Geqrf(NamedTuple):
 
 @returned_by("lu_unpack")
 class UnpackedLU(NamedTuple):
-    """What `torch.lu_unpack` returns."""
+    """The result of `torch.lu_unpack`."""
 
     P: Tensor
     L: Tensor

@@ -27,7 +27,7 @@ from .checks import (
 
 @returned_by("linalg_inv_ex")
 class InverseEx(NamedTuple):
-    """What `inv_ex` returns."""
+    """The result of `inv_ex`."""
 
     inverse: Tensor
     info: Tensor
@@ -35,7 +35,7 @@ class InverseEx(NamedTuple):
 
 @returned_by("linalg_solve_ex")
 class SolveEx(NamedTuple):
-    """What `solve_ex` returns."""
+    """The result of `solve_ex`."""
 
     result: Tensor
     info: Tensor
@@ -43,7 +43,7 @@ class SolveEx(NamedTuple):
 
 @returned_by("linalg_slogdet")
 class SignedLogDet(NamedTuple):
-    """What `slogdet` returns: det = sign * exp(logabsdet)."""
+    """The result of `slogdet`: det = sign * exp(logabsdet)."""
 
     sign: Tensor
     logabsdet: Tensor
@@ -51,7 +51,7 @@ class SignedLogDet(NamedTuple):
 
 @returned_by("linalg_lstsq")
 class LeastSquares(NamedTuple):
-    """What `lstsq` returns."""
+    """The result of `lstsq`."""
 
     solution: Tensor
     residuals: Tensor

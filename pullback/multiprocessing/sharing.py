@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_shared(tensor: Tensor) -> bool:
-    """Whether the elements lie in memory that forked processes share."""
+    """True if the elements lie in memory that forked processes share."""
     return isinstance(owner_of(tensor.memory()).base, mmap.mmap)
 
 

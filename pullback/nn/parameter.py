@@ -58,7 +58,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 
 def _takes_operations_over(kind: type) -> bool:
-    """Whether a class takes operations on its tensors over: its parameters have to be of that class."""
+    """True if a class takes operations on its tensors over: its parameters have to be of that class."""
     return not issubclass(kind, Parameter) and kind is not Tensor and (
         kind.__torch_function__ is not disabled_torch_function  # type: ignore[attr-defined]
         or kind.__torch_dispatch__ is not Tensor.__torch_dispatch__  # type: ignore[attr-defined]
@@ -227,5 +227,5 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter or buffer still waits for its shape."""
+    """True if a parameter or buffer still waits for its shape."""
     return isinstance(param, UninitializedTensorMixin)

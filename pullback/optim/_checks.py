@@ -9,7 +9,7 @@ import pullback
 
 _UPPER_LIMITS = {"rho": 1.0}
 _WORDS = {"eps": "epsilon"}
-"""What complaints call a hyperparameter, where that is not its name."""
+"""The names of hyperparameters in complaints, where they are not those of the arguments."""
 
 
 def check_lr(lr: Any, text: str = "Invalid learning rate: {}") -> None:

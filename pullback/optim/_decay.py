@@ -18,7 +18,7 @@ def added_decay(group: dict[str, Any]) -> float | None:
 
 
 def decay_factor(group: dict[str, Any]) -> float | None:
-    """What decoupled decay leaves of the parameter; None for all of it."""
+    """Return the factor that decoupled decay multiplies the parameter by; None if there is no such decay."""
     decay = scalar_of(group["weight_decay"])
     return float(1 - scalar_of(group["lr"]) * decay) if decay != 0 and group["decoupled_weight_decay"] else None
 

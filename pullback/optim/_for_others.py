@@ -1,4 +1,4 @@
-"""What optimizers written after torch's own import from `torch.optim.optimizer` besides `Optimizer`.
+"""Names that optimizers written after torch's own import from `torch.optim.optimizer` besides `Optimizer`.
 
 Pullback's optimizers use none of it: they have other means (`_stepper.py`).
 """

@@ -184,7 +184,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether bad epochs are not counted, so soon after a reduction."""
+        """True while bad epochs are not counted, soon after a reduction."""
         return self.cooldown_counter > 0
 
     def _is_better(self, value: float, best: float) -> bool:

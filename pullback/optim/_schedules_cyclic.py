@@ -12,7 +12,7 @@ from .optimizer import Optimizer
 
 
 class _MomentumSchedule(LRScheduler):
-    """What both schedules need to set momenta: the option's name depends on the optimizer."""
+    """The base of both schedules, which sets momenta: the option's name depends on the optimizer."""
 
     use_beta1: bool
 

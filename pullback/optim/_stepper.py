@@ -1,4 +1,4 @@
-"""What the optimizers of this package share: one step in two phases.
+"""The base of the optimizers of this package: one step in two phases.
 
 First everything is collected and checked (gradients, state, shapes), without changing anything; then, while signals wait,
 the arrays are updated by the kernels of `_updates`, which have no reason left to fail. So an exception leaves parameters
@@ -95,7 +95,7 @@ class ArrayOptimizer(Optimizer):
         return loss
 
     def _holds_wrappers(self) -> bool:
-        """Whether parameters are tensors without elements of their own, whose classes answer operations on them."""
+        """True if parameters are tensors without elements of their own, whose classes answer operations on them."""
         return "pullback.shell.dispatch_subclasses" in sys.modules and any(
             is_form(param._array) for group in self.param_groups for param in group["params"]
         )

@@ -352,7 +352,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 
 def _other(name: str) -> Any:
-    """What optimizers of other libraries import from here."""
+    """Return a name that optimizers of other libraries import from here; None if there is no such name."""
     from . import _for_others
 
     return vars(_for_others).get(name)

@@ -21,7 +21,7 @@ __all__ = [
 
 
 class ProfilerActivity(enum.Enum):
-    """What can be measured; here only the CPU is."""
+    """The devices that can be measured; here only the CPU is."""
 
     CPU = 0
     XPU = 1
@@ -30,7 +30,7 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a schedule says about a step."""
+    """The actions that a schedule can name for a step."""
 
     NONE = 0
     WARMUP = 1
@@ -39,7 +39,7 @@ class ProfilerAction(enum.Enum):
 
 
 def kineto_available() -> bool:
-    """Whether torch's tracing library is there: it is not, times are taken here."""
+    """False: torch's tracing library is not there; times are taken here."""
     return False
 
 

@@ -16,7 +16,7 @@ from .dtypes import dtype_name, numpy_dtype
 
 
 class TensorParts:
-    """What a checkpoint stores of a tensor: its whole storage as bytes, and the view of it."""
+    """The parts of a tensor that a checkpoint stores: its whole storage as bytes, and the view of it."""
 
     __slots__ = ("storage", "dtype", "offset", "size", "stride", "requires_grad", "is_parameter", "attributes")
 
@@ -79,7 +79,7 @@ def parts_of_storage(value: Any) -> tuple[np.ndarray, str] | None:
 
 
 def shares_memory(storage: Any, array: np.ndarray) -> bool:
-    """Whether a tensor made by `storage_from_array` is a view of `array`."""
+    """True if a tensor made by `storage_from_array` is a view of `array`."""
     return storage.device.type == "cpu" and np.shares_memory(storage.memory(), array)
 
 
@@ -111,7 +111,7 @@ def parameter_from_tensor(tensor: Any, requires_grad: bool) -> Any:
 
 
 def is_available(kind: str) -> bool:
-    """Whether tensors can be put on devices of this kind here."""
+    """True if tensors can be put on devices of this kind here."""
     import pullback
 
     if kind == "meta":
@@ -121,7 +121,7 @@ def is_available(kind: str) -> bool:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether `value` is a tensor (or a parameter)."""
+    """True if `value` is a tensor (or a parameter)."""
     import pullback
 
     return isinstance(value, pullback.Tensor)
@@ -243,12 +243,12 @@ _OWN = frozenset({"_array", "_idle_hooks", "jac", "persistent"})
 
 
 def attributes_of_tensor(tensor: Any) -> dict[str, Any]:
-    """What a program has attached to a tensor."""
+    """Return the attributes that a program has attached to a tensor."""
     return {name: value for name, value in vars(tensor).items() if is_attachable(tensor, name)}
 
 
 def is_attachable(tensor: Any, name: Any) -> bool:
-    """Whether an attribute of this name is nothing of the tensor's own."""
+    """True if an attribute of this name is none of the tensor's own, so that a program may have attached it."""
     if type(name) is not str or name in _OWN:
         return False
     if class_to_keep(tensor) is None:

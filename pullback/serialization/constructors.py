@@ -1,4 +1,4 @@
-"""What a checkpoint may construct: the fixed table of globals, and the classes a user has marked as safe.
+"""The globals that a checkpoint may construct: a fixed table, and the classes a user has marked as safe.
 
 Every entry checks its arguments itself and makes plain data or tensors. Names outside the table are refused
 with the words torch uses. Reading opcodes and files happens elsewhere.
@@ -111,7 +111,7 @@ class Resolver:
         )
 
     def knows(self, path: str) -> bool:
-        """Whether `resolve` would find `module.name`."""
+        """True if `resolve` would find `module.name`."""
         module, _, name = path.rpartition(".")
         module = _PYTHON2_MODULES.get(module, module)
         return module not in _BLOCKED_MODULES and (

@@ -49,12 +49,12 @@ class Constructor:
         return f"<global {self.name} of a checkpoint>"
 
     def make(self, arguments: tuple[Any, ...], allowance: Allowance) -> Any:
-        """What the call gives."""
+        """Make the call and return its result."""
         return self.call(allowance, *arguments) if self.spends else self.call(*arguments)
 
 
 class Allowance:
-    """What calls may still cost, about a byte of memory each; a pickle that spells its arguments out stays far below."""
+    """The cost that calls may still have, about a byte of memory each; pickles that spell arguments out stay far below."""
 
     __slots__ = ("left", "elements_left", "known_keys")
 

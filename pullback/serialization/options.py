@@ -51,7 +51,7 @@ class skip_data:
 def check_module_version_greater_or_equal(
     module: Any, req_version_tuple: tuple[int, ...], error_if_malformed: bool = True
 ) -> bool:
-    """Whether a package (a pickler such as dill) is at least of this version."""
+    """True if a package (a pickler such as dill) is at least of this version."""
     try:
         found = tuple(int(part) for part in module.__version__.split(".")[: len(req_version_tuple)])
     except Exception as error:
@@ -97,12 +97,12 @@ class set_default_mmap_options:
 
 
 def maps_are_shared() -> bool:
-    """Whether writes to mapped tensors reach the file."""
+    """True if writes to mapped tensors reach the file."""
     return _mmap_flags == _SHARED
 
 
 def get_crc32_options() -> bool:
-    """What `set_crc32_options` was told."""
+    """Return what `set_crc32_options` was last told."""
     return _crc32
 
 

@@ -74,7 +74,7 @@ def _reduced(value: Any, storages: Storages) -> Any:
 
 
 def named(module: str, name: str) -> Any:
-    """What torch calls `module.name`."""
+    """Return the object that torch calls `module.name`."""
     known = known_global(module, name)
     return bridge.find_class(module, name) if known is None else known
 

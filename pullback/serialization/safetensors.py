@@ -258,7 +258,7 @@ def _check_header_sum(raw: bytes, metadata: dict[str, str]) -> None:
 
 
 def _resembles_ours(key: str) -> bool:
-    """Whether at most four characters tell a key of the metadata from one of ours."""
+    """True if at most four characters tell a key of the metadata from one of ours."""
     return any(len(key) == len(name) and sum(map(operator.ne, key, name)) <= 4 for name in (_TENSOR_SUMS, _HEADER_SUM))
 
 

@@ -97,7 +97,7 @@ class Storages:
         return rebuild.function, rebuild.arguments
 
     def reduce_storage(self, data: np.ndarray, dtype: str) -> StorageReference:
-        """What stands for a storage that is saved itself."""
+        """Return the reference that a file holds in place of a storage that is saved itself."""
         storage, is_typed = self.reference(data, dtype)
         if not is_typed:
             raise RuntimeError(
@@ -107,7 +107,7 @@ class Storages:
         return storage
 
     def reference(self, data: np.ndarray, dtype: str) -> tuple[StorageReference, bool]:
-        """What stands for a storage, and whether the file knows it by this dtype (else by its bytes)."""
+        """Return the reference to a storage, and True if the file knows it by this dtype (else by its bytes)."""
         address = data.__array_interface__["data"][0]
         identity = (address, data.nbytes) if data.nbytes else (-1 - len(self.arrays), 0)
         key, known_as = self._known.setdefault(identity, (str(len(self.arrays)), dtype))

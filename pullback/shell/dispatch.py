@@ -40,7 +40,7 @@ _shown: ContextVar[Shown | None] = ContextVar("pullback_shown", default=None)
 
 
 def answer_of_mode(operator: Overload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What an operator gives if a mode has just been shown it, NotImplemented if the call is something else."""
+    """Run the operator that a mode has just been shown; NotImplemented if this is another call."""
     shown = _shown.get()
     if shown is None or shown.operator is not operator or kwargs.keys() != shown.kwargs.keys():
         return NotImplemented
@@ -50,7 +50,7 @@ def answer_of_mode(operator: Overload, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def _alike(given: Any, shown: Any) -> bool:
-    """Whether arguments are the same but for the tensors among them."""
+    """True if arguments are the same but for the tensors among them."""
     if isinstance(shown, Tensor):
         return isinstance(given, Tensor)
     if type(shown) in (list, tuple):
@@ -123,7 +123,7 @@ def run_by_modes(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None,
 
 
 def check_answer(result: Any, name: str) -> Tensor:
-    """What a mode or a class has answered, which has to be a tensor."""
+    """Return the answer of a mode or a class, which has to be a tensor."""
     if not isinstance(result, Tensor):
         raise RuntimeError(
             f"Unable to cast {result} to Tensor: it is a {type(result)}, which __torch_dispatch__ gave for {name}."
@@ -132,7 +132,7 @@ def check_answer(result: Any, name: str) -> Tensor:
 
 
 def _is_new(x: Tensor) -> bool:
-    """Whether a tensor can become the result of an operation as it is: nothing is known of it."""
+    """True if a tensor can become the result of an operation as it is: nothing is known of it."""
     return type(x) is Tensor and not x._requires_grad and x._view is None and x._tangent is None and not x._inference
 
 

@@ -27,7 +27,7 @@ from .torch_names.operators import Overload, overload_of
 
 
 def dispatches(kind: type) -> bool:
-    """Whether a class answers operations on its objects."""
+    """True if a class answers operations on its objects."""
     return issubclass(kind, Tensor) and kind.__torch_dispatch__ is not disabled_torch_dispatch  # type: ignore[attr-defined]
 
 
@@ -98,14 +98,14 @@ def asked() -> Iterator[None]:
 
 
 def are_among(values: Sequence[Any], known: Sequence[Any]) -> bool:
-    """Whether there are tensors of such classes other than those known: a wrapper had wrappers inside."""
+    """True if there are tensors of such classes other than those known: a wrapper had wrappers inside."""
     return settings.dispatch and any(
         dispatches(type(value)) and not any(value is each for each in known) for value in values
     )
 
 
 def run(name: str, does: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function does with arguments whose classes answer operations."""
+    """Run a function on arguments whose classes answer the operations in it."""
     with asked():
         if name not in _WHOLE and kwargs.get("out") is None:
             try:
@@ -182,7 +182,7 @@ def make_wrapper_subclass(
 
 
 def attached(x: Tensor) -> dict[str, Any]:
-    """What a class has attached to one of its objects, in slots too."""
+    """Return the attributes that a class has given to one of its objects, in slots too."""
     found = dict(x.__dict__)
     for base in type(x).__mro__:
         for name in vars(base).get("__slots__", ()):

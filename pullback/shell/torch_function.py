@@ -42,7 +42,7 @@ _SILENT = frozenset({Tensor, Parameter, int, float, bool, complex, str, type(Non
 
 
 def wants_to_be_asked(kind: type) -> bool:
-    """Whether objects of a class take over operations: it has a `__torch_function__`, and is not Tensor itself."""
+    """True if objects of a class take over operations: it has a `__torch_function__`, and is not Tensor itself."""
     method = getattr(kind, "__torch_function__", None)
     return method is not None and method is not disabled_torch_function and kind is not Tensor
 
@@ -92,7 +92,7 @@ def ask(function: Callable[..., Any], takers: list[Any], args: tuple[Any, ...], 
 
 
 def take_over(function: Callable[..., Any], facts: Facts, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What takes over a call of a public function gives; NOBODY if it is to be done as ever."""
+    """Return the result of whoever takes over a call of a public function; NOBODY if nobody does."""
     if settings.let_through is function:
         settings.let_through = None
         return NOBODY
@@ -133,7 +133,7 @@ def _values_asked(
 
 
 def _done(name: str, does: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What nobody has taken over; classes with a `__torch_dispatch__` answer the operations in it."""
+    """Do a call that nobody has taken over; classes with a `__torch_dispatch__` answer the operations in it."""
     if _Progress.dispatching and settings.dispatch and not _SILENT.issuperset(map(type, (*args, *kwargs.values()))):
         from . import dispatch_subclasses
 
@@ -158,7 +158,7 @@ def refuse(function: Callable[..., Any], takers: list[Any]) -> TypeError:
 
 
 class _Progress:
-    """What has been done so far: once each."""
+    """Steps that are done once each, and which of them are done."""
 
     members: bool = False  # methods of Tensor that nobody announced are known
     tensor: bool = False  # operators and attributes of Tensor itself ask as well
@@ -229,7 +229,7 @@ def while_everything_asks() -> Iterator[None]:
 
 
 def claimed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call failed because of a foreign object with a `__torch_function__`, which is called from now on."""
+    """True if a call failed because of a foreign object with a `__torch_function__`, which is called from now on."""
     if _Progress.tensor or not any(not isinstance(taker, Tensor) for taker in takers_among((*args, *kwargs.values()))):
         return False
     everything_asks()
@@ -309,7 +309,7 @@ def _asks(takers: list[Any]) -> bool:
 
 
 def _comes_first(right: Any, left: Any) -> bool:
-    """Whether Python asks the right operand before the left one: its class is a subclass of the other's."""
+    """True if Python asks the right operand before the left one: its class is a subclass of the other's."""
     return isinstance(left, Tensor) and type(left) is not type(right) and isinstance(right, type(left))
 
 

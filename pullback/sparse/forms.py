@@ -1,4 +1,4 @@
-"""What operations do on sparse tensors that they need not be dense for: products, sums, shapes, functions of the values."""
+"""Operations on sparse tensors that keep them sparse: products, sums, shapes, functions of the values."""
 
 from __future__ import annotations
 

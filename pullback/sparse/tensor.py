@@ -135,7 +135,7 @@ class SparseTensor(Tensor):
         return compressed_forms().shown_in(self, layout, block)
 
     def become(self, value: Tensor) -> SparseTensor:
-        """What is written to it, whole: other places and values, and perhaps another shape."""
+        """Write a whole value into this tensor: other places and values, and perhaps another shape."""
         other = value if isinstance(value, SparseTensor) else from_dense(value, min(self.sparse_dim(), value.dim()))
         if self._block != (1, 1):
             other = other.as_layout(self._layout, self._block)
@@ -288,7 +288,7 @@ def inferred_shape(places: Tensor, entries: Tensor) -> Size:
 
 
 def check(places: Tensor, entries: Tensor, shape: Shape) -> None:
-    """What torch asks of indices, values and size."""
+    """Complain about indices, values and size that do not fit together."""
     if places.dim() != 2 or places.shape[1] != entries.shape[0]:
         raise RuntimeError(
             "number of dimensions must be sparse_dim + dense_dim, and indices and values must have same nnz: indices has "

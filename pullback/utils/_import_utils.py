@@ -13,7 +13,7 @@ def import_dill() -> Any:
 
 
 def _check_module_exists(name: str) -> bool:
-    """Whether a module could be imported; it is not."""
+    """True if a module could be imported; this does not import it."""
     try:
         return importlib.util.find_spec(name) is not None
     except ImportError:

@@ -16,5 +16,5 @@ def no_dispatch() -> Any:
 
 
 def all_same_mode(modes: Sequence[Any]) -> bool:
-    """Whether these modes are one and the same."""
+    """True if these modes are one and the same."""
     return all(mode == modes[0] for mode in modes)

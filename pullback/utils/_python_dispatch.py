@@ -87,15 +87,15 @@ def _get_current_dispatch_mode_stack() -> list[Any]:
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """Whether a mode is on."""
+    """True if a mode is on."""
     return bool(current_mode().dispatch)
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
-    """Whether a tensor holds other tensors that it can be taken apart into."""
+    """True if a tensor holds other tensors that it can be taken apart into."""
     return isinstance(t, Tensor) and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
-    """What an operation gave, as it is: views here know what they look at."""
+    """Return the result of an operation as it is: views here know what they look at."""
     return out

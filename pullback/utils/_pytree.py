@@ -77,7 +77,7 @@ def is_namedtuple_instance(obj: object) -> bool:
 
 
 def is_structseq_instance(obj: object) -> bool:
-    """Whether this is one of Python's tuples with named fields, such as `time.localtime()`; results are named tuples here."""
+    """True if this is one of Python's tuples with named fields, such as `time.localtime()`; results are named tuples here."""
     return isinstance(obj, tuple) and isinstance(getattr(type(obj), "n_sequence_fields", None), int)
 
 
@@ -173,7 +173,7 @@ _LEAF = LeafSpec()
 
 
 def tree_is_leaf(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> bool:
-    """Whether something is no container."""
+    """True if something is no container."""
     return is_leaf is not None and is_leaf(tree) or _kind_of(tree)[1] is None
 
 
@@ -277,19 +277,19 @@ def tree_map_only_(
 
 
 def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> bool:
-    """Whether a test holds for all leaves."""
+    """True if a test holds for all leaves."""
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> bool:
-    """Whether a test holds for some leaf."""
+    """True if a test holds for some leaf."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_all_only(
     kind: Any, pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
 ) -> bool:
-    """Whether a test holds for all leaves of a type (or types)."""
+    """True if a test holds for all leaves of a type (or types)."""
     matches = _matches(kind)
     return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if matches(leaf))
 
@@ -297,7 +297,7 @@ def tree_all_only(
 def tree_any_only(
     kind: Any, pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
 ) -> bool:
-    """Whether a test holds for some leaf of a type (or types)."""
+    """True if a test holds for some leaf of a type (or types)."""
     matches = _matches(kind)
     return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if matches(leaf))
 
@@ -340,7 +340,7 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 
 
 def _other(name: str) -> Any:
-    """What is about paths, and the functions that torch keeps for each kind of node."""
+    """Return a name about paths, or one of the functions that torch keeps for each kind of node; None if it is neither."""
     from . import _pytree_paths
 
     if name in vars(_pytree_paths):

@@ -107,7 +107,7 @@ def keystr(kp: KeyPath) -> str:
 
 
 def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What a path leads to."""
+    """Return what lies at the end of a path."""
     for key in kp:
         obj = key.get(obj)
     return obj

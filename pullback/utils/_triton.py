@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 def has_triton() -> bool:
-    """Whether kernels can be compiled for a GPU: no."""
+    """False: kernels cannot be compiled for a GPU here."""
     return False
 
 
 def has_triton_package() -> bool:
-    """Whether the compiler would be used if it were installed: no."""
+    """False: the compiler would not be used if it were installed."""
     return False

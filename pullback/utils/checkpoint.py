@@ -95,12 +95,12 @@ def _set(variable: ContextVar[Any], value: Any) -> Iterator[None]:
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
-    """Whether errors say which values differ (overrides `checkpoint(debug=)`)."""
+    """Let errors say which values differ, or not, in a `with` block (overrides `checkpoint(debug=)`)."""
     return _set(_debug, enabled)
 
 
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
-    """Whether second runs stop when all values have been seen (overrides `checkpoint(early_stop=)`)."""
+    """Let second runs stop when all values have been seen, or not, in a `with` block (overrides `checkpoint(early_stop=)`)."""
     return _set(_early_stop, enable)
 
 
@@ -123,7 +123,7 @@ def noop_context_fn() -> tuple[Any, Any]:
 
 
 def _decorator(args: tuple, reentrant: Any, context_fn: Any, check: str, debug: bool, early: bool, others: dict) -> Any:
-    """What `checkpoint` returns where it is given no function; only its own arguments may then stand there."""
+    """Return the decorator that `checkpoint` is where it is given no function; it takes only its own arguments."""
     if args or others.keys() - {"preserve_rng_state"}:
         raise TypeError(
             "checkpoint() without a function is a decorator: arguments are those of the function it decorates"

@@ -11,7 +11,7 @@ from ..core.basics.unwritten import settings
 class _Deterministic(ModuleType):
     @property
     def fill_uninitialized_memory(self) -> bool:
-        """Whether `empty` and its relatives give NaN, the largest integer or True under `use_deterministic_algorithms`."""
+        """True if `empty` and its relatives give NaN, the largest integer or True under `use_deterministic_algorithms`."""
         return settings.fill
 
     @fill_uninitialized_memory.setter

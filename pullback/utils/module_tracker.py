@@ -31,7 +31,7 @@ class ModuleTracker:
 
     @property
     def is_bw(self) -> bool:
-        """Whether a backward pass is running."""
+        """True while a backward pass is running."""
         return pass_number() != -1
 
     def __enter__(self) -> ModuleTracker:

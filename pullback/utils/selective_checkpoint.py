@@ -17,7 +17,7 @@ from ._pytree import tree_map
 
 
 class CheckpointPolicy(enum.Enum):
-    """What a policy says about one operation."""
+    """The answers that a policy can give about one operation."""
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -32,7 +32,7 @@ _SAVES = (True, CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told besides the operation and its arguments."""
+    """The context that a policy gets besides the operation and its arguments."""
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute: bool = is_recompute  # always False: policies are asked in the forward pass

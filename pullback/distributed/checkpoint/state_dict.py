@@ -24,7 +24,7 @@ _WRAPPERS = ("_orig_mod.",)
 
 @dataclass
 class StateDictOptions:
-    """What state dicts contain and how strictly they are loaded."""
+    """Options of the functions here: the contents of state dicts, and how strictly they are loaded."""
 
     full_state_dict: bool = False
     cpu_offload: bool = False

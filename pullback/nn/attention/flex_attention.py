@@ -99,7 +99,7 @@ def or_masks(*mask_mods: Mask) -> Mask:
 
 
 class AuxRequest:
-    """What a call should return besides: `lse`, the logarithms of the sums of exponentials."""
+    """A request for more results of a call: `lse`, the logarithms of the sums of exponentials, and the largest scores."""
 
     def __init__(self, lse: bool = False, max_scores: bool = False) -> None:
         self.lse: bool = lse
@@ -107,7 +107,7 @@ class AuxRequest:
 
 
 class AuxOutput:
-    """What was asked for with an `AuxRequest`."""
+    """The further results that an `AuxRequest` asked for."""
 
     def __init__(self, lse: Tensor = None, max_scores: Tensor = None) -> None:
         self.lse: Tensor = lse

@@ -1,4 +1,4 @@
-"""What the modules of this package share: operand checks, `reduction` names, random numbers."""
+"""Parts that the modules of this package share: operand checks, `reduction` names, random numbers."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def _expanded(x: Tensor, lead: tuple) -> Tensor:
 
 
 def _agree(query: Any, key: Any, value: Any) -> bool:
-    """Whether operands have one dtype and one leading shape, and nothing about them is left to check."""
+    """True if operands have one dtype and one leading shape, and nothing about them is left to check."""
     shape = key.shape
     return (
         query.ndim > 2
@@ -135,7 +135,7 @@ def _repeated_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, 
 def _check_ranks(
     query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, heads: int
 ) -> bool:
-    """Whether the operands have a batch dim; AssertionError where their ranks do not fit together."""
+    """True if the operands have a batch dim; AssertionError where their ranks do not fit together."""
     if query.ndim not in (2, 3):
         raise AssertionError(
             f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"

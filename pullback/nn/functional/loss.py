@@ -183,7 +183,7 @@ def binary_cross_entropy(
 
 
 def _in_unit_interval(values: Any) -> bool:
-    """Whether it is quickly seen that all values are between 0 and 1 (not if one is nan)."""
+    """True if a quick look shows all values to be between 0 and 1 (not if one is nan)."""
     if type(values) is not np.ndarray or not values.size:
         return False
     return values.item(values.argmin()) >= 0 and values.item(values.argmax()) <= 1

@@ -27,7 +27,7 @@ class _Keys(NamedTuple):
 
 
 class _IncompatibleKeys(_Keys):
-    """What `load_state_dict` returns: the keys that did not match on either side."""
+    """The result of `load_state_dict`: the keys that did not match on either side."""
 
     __slots__ = ()
 
@@ -278,7 +278,7 @@ def _note_wrapper(error: RuntimeError, keys: _IncompatibleKeys) -> None:
 
 
 def _key_errors(keys: _IncompatibleKeys) -> list[str]:
-    """What a strict load says about keys that do not match."""
+    """Return the complaints of a strict load about keys that do not match."""
     errors = []
     for kind, names in (("Missing", keys.missing_keys), ("Unexpected", keys.unexpected_keys)):
         if names:

@@ -37,7 +37,7 @@ class Container(Module):
 
 
 class _ModuleSequence(Module):
-    """What `Sequential` and `ModuleList` share: submodules by position, named "0", "1", ... unless named."""
+    """The base of `Sequential` and `ModuleList`: submodules by position, named "0", "1", ... unless named."""
 
     def _key_at(self, index: int) -> str:
         index = operator.index(index)

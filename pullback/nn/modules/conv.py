@@ -28,7 +28,7 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What every convolution shares: its arguments, their checks, and its parameters."""
+    """The base of all convolutions: their arguments, the checks of these, and the parameters."""
 
     __constants__: list[str] = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
                      "out_channels", "kernel_size"]  # fmt: skip

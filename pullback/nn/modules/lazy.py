@@ -56,7 +56,7 @@ class LazyModuleMixin(_Mixed):
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self) -> bool:
-        """Whether any parameter or buffer still lacks its shape."""
+        """True if any parameter or buffer still lacks its shape."""
         return any(is_lazy(tensor) for registry in (self._parameters, self._buffers) for tensor in registry.values())
 
     def _infer_parameters(self, module: Any, args: tuple, kwargs: dict[str, Any] | None = None) -> None:

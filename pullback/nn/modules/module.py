@@ -69,7 +69,7 @@ _global_is_full_backward_hook: bool | None = None
 
 
 def _forward_unimplemented(self: Module, *input: Any) -> None:
-    """What the module computes; every subclass defines it."""
+    """Refuse the call of a module without `forward`: every subclass defines what it computes."""
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
@@ -426,7 +426,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
         return self.__class__.__name__
 
     def extra_repr(self) -> str:
-        """What a subclass shows between the parentheses of its repr."""
+        """Return the text that a subclass shows between the parentheses of its repr."""
         return ""
 
     def __repr__(self) -> str:

@@ -359,7 +359,7 @@ class RNNCellBase(Module):
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
     def _fits(self, input: Tensor, state: tuple) -> bool:
-        """Whether there is nothing to check or to reshape, as in most steps of a loop."""
+        """True if there is nothing to check or to reshape, as in most steps of a loop."""
         shape = input._array.shape
         if len(shape) != 2 or shape[1] != self.input_size:
             return False

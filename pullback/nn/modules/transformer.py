@@ -159,7 +159,7 @@ class TransformerEncoder(Module):
         return output if self.norm is None else self.norm(output)
 
     def _drops_padding(self, src: Tensor, padding_mask: Tensor) -> bool:
-        """Whether torch would run without the padded positions and fill them with zeros, which its users may see."""
+        """True if torch would run without the padded positions and fill them with zeros, which its users may see."""
         first = self.layers[0]
         if not self.use_nested_tensor or first.training or src.dim() != 3:
             return False
@@ -210,7 +210,7 @@ class TransformerDecoder(Module):
 
 
 class _TransformerLayer(Module):
-    """What encoder and decoder layers share: attentions, then two linear layers, with a norm and a dropout for each."""
+    """The base of encoder and decoder layers: attentions, then two linear layers, with a norm and a dropout for each."""
 
     __constants__: list[str] = ["norm_first"]
     _attentions: tuple[str, ...]

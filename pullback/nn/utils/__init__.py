@@ -1,4 +1,4 @@
-"""What is done to modules from outside: clipping gradients, packing sequences, parametrizations, pruning.
+"""Functions that change modules from outside: clipping gradients, packing sequences, parametrizations, pruning.
 
 Most submodules are imported on first use: a program that only clips gradients does not pay for parametrizations.
 """

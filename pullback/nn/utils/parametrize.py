@@ -257,7 +257,7 @@ def _check_appended(before: Tensor, parametrization: Module, name: str) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether the module has a parametrization, or one on this tensor."""
+    """True if the module has a parametrization, or one on this tensor."""
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
         return False

@@ -366,7 +366,7 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Whether the module or one below it has a pruned parameter."""
+    """True if the module or one below it has a pruned parameter."""
     return any(
         isinstance(hook, BasePruningMethod)
         for submodule in module.modules()

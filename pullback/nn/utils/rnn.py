@@ -103,12 +103,12 @@ class PackedSequence(PackedSequence_):
         return type(self)(self.data.pin_memory(), self.batch_sizes, self.sorted_indices, self.unsorted_indices)
 
     def is_pinned(self) -> bool:
-        """Whether the data lies in pinned memory."""
+        """True if the data lies in pinned memory."""
         return self.data.is_pinned()
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the data lies on a GPU."""
+        """True if the data lies on a GPU."""
         return self.data.is_cuda
 
 

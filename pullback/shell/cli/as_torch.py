@@ -65,7 +65,7 @@ class Refused(Exception):
 
 
 def _files() -> dict[str, str]:
-    """What is installed, by its place below the folder of packages."""
+    """Return the texts of the files to install, by their places below the folder of packages."""
     files = {f"{name}/__init__.py": _PACKAGE.format(name=name) for name in ("torch", "functorch")}
     files |= {f"{_INFO}/METADATA": _METADATA, f"{_INFO}/INSTALLER": f"{_SIGNATURE}\n", f"{_INFO}/WHEEL": _WHEEL}
     rows = [f"{name},{_checksum(text)},{len(text.encode())}" for name, text in files.items()]
@@ -176,7 +176,7 @@ def _remove(distribution: Distribution) -> None:
 
 
 def status(folder: Path) -> str:
-    """What `import torch` means in this environment."""
+    """Tell what `import torch` means in this environment."""
     present = _found(folder)
     if present is None:
         return (

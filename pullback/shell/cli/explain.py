@@ -26,7 +26,7 @@ Runs the program and writes a page for each of its first calls of backward(): DI
 
 
 class Options:
-    """What the command line asked for."""
+    """The options given on the command line."""
 
     def __init__(self) -> None:
         self.calls: set[int] = {1, 2, 3}

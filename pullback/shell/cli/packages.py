@@ -38,7 +38,7 @@ _CANNOT = {
 
 
 def remedy(package: str) -> str:
-    """What to do about a package that is not installed, or why nothing can be done."""
+    """Tell what to do about a package that is not installed, or why nothing can be done."""
     if package in _CANNOT:
         return f"cannot run here: {_CANNOT[package]}"
     alone = "--no-deps " if package in _WRITTEN_FOR_TORCH else ""
@@ -47,12 +47,12 @@ def remedy(package: str) -> str:
 
 
 def is_known(package: str) -> bool:
-    """Whether a package is written for torch, so that something can be said about it."""
+    """True if a package is known to be written for torch, so that something can be said about it."""
     return package in _CANNOT or package in _WRITTEN_FOR_TORCH
 
 
 def absent(package: str, file: str) -> bool:
-    """Whether a program in this file could not import the package: it is neither installed nor a neighbour."""
+    """True if a program in this file could not import the package: it is neither installed nor a neighbour."""
     if package in sys.stdlib_module_names or package == "pullback":
         return False
     if package in _CANNOT:

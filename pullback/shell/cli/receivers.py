@@ -142,7 +142,7 @@ class _Scope:
         return kinds.pop()
 
     def _stays(self, value: ast.AST, name: str) -> bool:
-        """Whether `x.relu()` is a tensor, given that x is one."""
+        """True if `x.relu()` is a tensor, given that x is one."""
         known, self.bound[name] = self.bound[name], [TENSOR]
         try:
             return self.kind_of(value) == TENSOR

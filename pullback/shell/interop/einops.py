@@ -16,7 +16,7 @@ def register() -> None:
     import pullback
 
     class PullbackBackend(AbstractBackend):
-        """What einops needs to know about tensors."""
+        """The backend that tells einops about tensors."""
 
         framework_name: str = "pullback"
 

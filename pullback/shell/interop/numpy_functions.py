@@ -43,7 +43,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
 def ufunc_of_arrays(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
-    """What a ufunc gives for torch's tensors: NumPy's result as a tensor, with 1 and 0 where it says True and False."""
+    """Call a ufunc on torch's tensors: NumPy's result as a tensor, with 1 and 0 where it says True and False."""
     result = getattr(ufunc, method)(*map(_memory_of, inputs), **{key: _memory_of(each) for key, each in kwargs.items()})
     if "out" in kwargs or method == "outer":
         return result
@@ -214,7 +214,7 @@ def _with_named_out(function: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]
 
 
 def function_of_numpy(function: Any) -> Callable[..., Any] | None:
-    """What stands for a function of NumPy's, on tensors and on the batches inside them; None if nothing does."""
+    """Return the counterpart of a NumPy function on tensors and on the batches inside them; None if there is none."""
     found = FUNCTIONS.get(function)
     if found is None:
         from . import numpy_algebra, numpy_arrays  # noqa: F401  (they announce themselves)

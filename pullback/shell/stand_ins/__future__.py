@@ -11,7 +11,7 @@ _swap = False
 
 
 def set_overwrite_module_params_on_conversion(value: bool) -> None:
-    """Whether conversions put new parameters into modules."""
+    """Let conversions put new parameters into modules (True), or new data into the same parameters (False)."""
     global _overwrite
     _overwrite = value
 
@@ -21,7 +21,7 @@ def get_overwrite_module_params_on_conversion() -> bool:
 
 
 def set_swap_module_params_on_conversion(value: bool) -> None:
-    """Whether conversions exchange parameters with their converted forms by `torch.utils.swap_tensors`."""
+    """Let conversions exchange parameters with their converted forms by `torch.utils.swap_tensors`, or not."""
     global _swap
     _swap = value
 

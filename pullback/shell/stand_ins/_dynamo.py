@@ -24,7 +24,7 @@ config = SimpleNamespace(patch=_patch, verbose=False, suppress_errors=False, cac
 
 
 class OptimizedModule(Module):
-    """What `compile` makes of a module: the module under the name `_orig_mod`, which checkpoints of it have, too.
+    """The result of `compile` for a module: the module under the name `_orig_mod`, which checkpoints of it have, too.
 
     Whatever is read, set or deleted is the module's own, apart from registries and hooks.
     """
@@ -57,7 +57,7 @@ class OptimizedModule(Module):
 
     @staticmethod
     def dynamo_ctx(function: Any) -> Any:
-        """What compiles another function as this module is compiled: the function as it is."""
+        """Compile another function as this module is compiled: return it as it is."""
         return function
 
     def __getattr__(self, name: str) -> Any:

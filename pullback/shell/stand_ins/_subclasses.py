@@ -12,5 +12,5 @@ class FakeTensor:
 
 
 def is_fake(x: Any) -> bool:
-    """Whether a tensor belongs to a tracer: no."""
+    """False: no tensor belongs to a tracer here."""
     return False

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def is_available() -> bool:
-    """Whether an accelerator can be used: no."""
+    """False: there is no accelerator to use."""
     return False
 
 

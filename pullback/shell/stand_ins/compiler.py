@@ -32,7 +32,7 @@ def compile(
 
 
 def is_compiling() -> bool:
-    """Whether a program is being captured: never."""
+    """False: no program is ever being captured."""
     return False
 
 

@@ -16,7 +16,7 @@ class Future(Generic[T]):
         self._inner: _Future[Any] = _Future()
 
     def done(self) -> bool:
-        """Whether the result, or an exception, is there."""
+        """True once the result, or an exception, is there."""
         return self._inner.done()
 
     def wait(self) -> Any:

@@ -33,11 +33,11 @@ class ScriptFunction:
 
 
 class TracerWarning(Warning):
-    """What torch warns with while it traces; never raised here."""
+    """The warning that torch gives while it traces; never given here."""
 
 
 class Error(RuntimeError):
-    """What torch raises when a scripted program fails."""
+    """The error that torch raises when a scripted program fails."""
 
 
 _warned = False
@@ -101,12 +101,12 @@ def optimize_for_inference(mod: T, other_methods: Any = None) -> T:
 
 
 def is_scripting() -> bool:
-    """Whether a scripted program runs: never."""
+    """False: no scripted program ever runs here."""
     return False
 
 
 def is_tracing() -> bool:
-    """Whether a program is being traced: never."""
+    """False: no program is ever being traced."""
     return False
 
 

@@ -17,7 +17,7 @@ dynamo_export = export
 
 
 def is_in_onnx_export() -> bool:
-    """Whether a program is being exported: never."""
+    """False: no program is ever being exported."""
     return False
 
 

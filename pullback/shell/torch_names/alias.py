@@ -163,7 +163,7 @@ def _adopt(module: ModuleType) -> None:
 
 
 def _is_probe() -> bool:
-    """Whether the import system asks on behalf of `importlib.util.find_spec`, which wants None for what is missing."""
+    """True if the import system asks on behalf of `importlib.util.find_spec`, which wants None for what is missing."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib._bootstrap"):
         frame = frame.f_back
@@ -226,7 +226,7 @@ def _torch_distribution() -> Iterator[Distribution]:
     from importlib.metadata import Distribution
 
     class TorchDistribution(Distribution):
-        """What `importlib.metadata` is told about torch: its name and version, and no files."""
+        """The description of torch for `importlib.metadata`: its name and version, and no files."""
 
         def read_text(self, filename: str) -> str | None:
             if filename not in ("METADATA", "PKG-INFO"):

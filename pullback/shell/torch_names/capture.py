@@ -105,12 +105,12 @@ def _shape_as_tensor(self: Any) -> Any:
 
 
 def _nnpack_available() -> bool:
-    """Whether a library for mobile processors is used: it is not."""
+    """False: no library for mobile processors is used."""
     return False
 
 
 def _has_compatible_shallow_copy_type(input: Any, from_: Any) -> bool:
-    """Whether a tensor's data can be replaced by another's: there is one kind of tensor."""
+    """True: any tensor's data can be replaced by another's, since there is one kind of tensor."""
     return True
 
 

@@ -119,7 +119,7 @@ def get_device_module(device: Any = None) -> Any:
 
 
 class OutOfMemoryError(RuntimeError):
-    """What torch raises when a GPU's memory is full; nothing here raises it."""
+    """The error that torch raises when a GPU's memory is full; nothing here raises it."""
 
 
 AcceleratorError = RuntimeError

@@ -111,7 +111,7 @@ def find_torch_name(dotted: str) -> object:
 
 
 def passed_on(path: str) -> object:
-    """What a file of torch has because it imports it: everyday names, and classes of its package; else AttributeError."""
+    """Find a name that a file of torch imports: everyday names, and classes of its package; else AttributeError."""
     *packages, _, name = path.split(".")
     package = ".".join(packages)
     if package in ("", "torch") or not (name in _EVERYWHERE or name[:1].isupper()):
@@ -120,7 +120,7 @@ def passed_on(path: str) -> object:
 
 
 def has_torch_name(dotted: str) -> bool:
-    """Whether `torch.a.b.c` exists in Pullback, as installed: what needs an absent optional package does not."""
+    """True if `torch.a.b.c` exists in Pullback, as installed: what needs an absent optional package does not."""
     try:
         find_torch_name(dotted)
     except (AttributeError, ImportError):
@@ -129,7 +129,7 @@ def has_torch_name(dotted: str) -> bool:
 
 
 def only_refuses(dotted: str) -> bool:
-    """Whether a name is here to say that it is not: a function that never returns, or a class nobody can make one of.
+    """True if a name only says that it is not there: a function that never returns, or a class without objects.
 
     What needs a GPU does not count: a torch without one refuses it, too, and programs ask before.
     """

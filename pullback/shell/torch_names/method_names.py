@@ -53,7 +53,7 @@ def _for_each(name: str) -> Callable[..., Any] | None:
 
 
 def _repeated(method: str) -> Any:
-    """What is done to each tensor: mostly its method of that name."""
+    """Return the function that is applied to each tensor: mostly its method of that name."""
     from ...core.tensor import Tensor
 
     if method == "norm":  # the norms of vectors, however they are shaped

@@ -88,7 +88,7 @@ _DECORATORS = frozenset({"record", "compatibility", "_require_initialized"})
 
 
 def advice_for(torch_name: str) -> str | None:
-    """What to do without a name in one of these modules; None if it is in none of them."""
+    """Return advice for programs that miss a name of one of these modules; None if it is in none of them."""
     if torch_name.removeprefix("torch.") in _TYPES:
         return _CAPTURE
     while torch_name:
@@ -140,7 +140,7 @@ def placeholder(torch_name: str) -> Placeholder:
 
 
 def mentioned(torch_name: str, imported: bool) -> Any:
-    """What stands for a missing attribute of a module that exists; None if nothing does.
+    """Return a placeholder for a missing attribute of a module that exists; None if there is none.
 
     A class may be mentioned without being used, and so may whatever a file imports; asking for a function is using it.
     """

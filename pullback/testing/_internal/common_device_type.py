@@ -138,7 +138,7 @@ def instantiate_device_type_tests(
 
 
 class _OnCPU:
-    """What marks ask about the class they make tests for."""
+    """The class that marks ask about when they make tests for the CPU."""
 
     device_type: str = "cpu"
 

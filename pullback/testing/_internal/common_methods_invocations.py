@@ -65,7 +65,7 @@ class DecorateInfo:
     def is_active(
         self, cls_name: str, test_name: str, device_type: str, dtype: Any, param_kwargs: dict[str, Any]
     ) -> bool:
-        """Whether these decorators are for this test with these arguments. What is not said fits all."""
+        """True if these decorators are for this test with these arguments. What is not said fits all."""
         asked = ((self.cls_name, cls_name), (self.test_name, test_name), (self.device_type, device_type))
         if any(wanted is not None and wanted != found for wanted, found in asked):
             return False

@@ -14,5 +14,5 @@ bf32_on_and_off = reduced_f32_on_and_off = tf32_on_and_off = _as_it_is
 
 
 def bf32_is_not_fp32() -> bool:
-    """Whether products of float32 may be rounded to bfloat16 first."""
+    """False: products of float32 are never rounded to bfloat16 first."""
     return False

@@ -1,4 +1,4 @@
-"""What test files of layers share: a test case that runs modules, small networks. torch's tables of layers are not here."""
+"""Helpers of test files of layers: a test case that runs modules, small networks. torch's tables of layers are not here."""
 
 from __future__ import annotations
 

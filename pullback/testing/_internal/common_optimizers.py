@@ -114,7 +114,7 @@ class OptimizerInfo:
         ]
 
     def optim_error_inputs_func(self, device: Any, dtype: Any) -> list[ErrorOptimizerInput]:
-        """What this optimizer refuses, and what all of them do."""
+        """Return inputs that this optimizer refuses, and those that all of them refuse."""
         own = [
             ErrorOptimizerInput(OptimizerInput(None, given, text), error_type=ValueError, error_regex=text)
             for given, text in self._refused
@@ -124,7 +124,7 @@ class OptimizerInfo:
     def get_decorators(
         self, test_class: str, test_name: str, device: str, dtype: Any, param_kwargs: Options
     ) -> list[Any]:
-        """What decorates a test of this optimizer."""
+        """Return the decorators for a test of this optimizer."""
         fitting = (
             info for info in self.decorators if info.is_active(test_class, test_name, device, dtype, param_kwargs)
         )

@@ -14,7 +14,7 @@ from .logging_tensor import LoggingTensor
 
 
 class WrapperTensor(Tensor):
-    """What wrappers have in common: the size of the tensor inside, unless they say otherwise."""
+    """The base of wrappers: they have the size of the tensor inside, unless they say otherwise."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         inside, options = cls.get_wrapper_properties(*args, **kwargs)
@@ -160,7 +160,7 @@ class NonWrapperTensor(Tensor):
         return result
 
     def new_empty(self, shape: Any) -> NonWrapperTensor:  # type: ignore[override]
-        """What copies start from."""
+        """Return the tensor that copies start from."""
         return type(self)(zeros(shape))
 
 

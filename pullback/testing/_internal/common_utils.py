@@ -99,7 +99,7 @@ def run_tests(argv: list[str] | None = None) -> None:
 
 
 def load_tests(loader: Any, tests: Any, pattern: Any) -> Any:
-    """What unittest asks for to filter tests: all of them."""
+    """Return all tests, where unittest asks for a selection."""
     return tests
 
 
@@ -233,14 +233,14 @@ class TestCase(unittest.TestCase):
 
     @staticmethod
     def run_process_no_exception(code: str, env: Any = None) -> tuple[bytes, bytes]:
-        """What a program, run on its own, prints and complains about; `torch` is this library there too."""
+        """Run a program on its own and return its output and its complaints; `torch` is this library there too."""
         start = [sys.executable, "-c", f"import pullback; pullback.install_as_torch()\n{code}"]
         done = subprocess.run(start, capture_output=True, env=env, check=False)
         return done.stdout, done.stderr
 
     @staticmethod
     def runWithPytorchAPIUsageStderr(code: str) -> str:
-        """What a program complains about."""
+        """Run a program on its own and return its complaints."""
         return TestCase.run_process_no_exception(code)[1].decode()
 
     def check_nondeterministic_alert(self, fn: Callable[[], Any], caller_name: str, should_alert: bool = True) -> None:
@@ -435,7 +435,7 @@ def _assertGradAndGradgradChecks(test_case: Any, apply_fn: Any, inputs: Any, **k
 
 
 def is_iterable_of_tensors(iterable: Any, include_empty: bool = False) -> bool:
-    """Whether something is a list or tuple of tensors."""
+    """True if something is a list or tuple of tensors."""
     if isinstance(iterable, Tensor) or not isinstance(iterable, (list, tuple)):
         return False
     return all(isinstance(each, Tensor) for each in iterable) and (include_empty or len(iterable) > 0)

@@ -39,7 +39,7 @@ _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 
 
 class _DatasetKind:
-    """Whether samples are looked up or streamed."""
+    """The two kinds of datasets: samples are looked up, or streamed."""
 
     Map: int = 0
     Iterable: int = 1

@@ -47,7 +47,7 @@ class _WeakTensorRef:
 
 
 def _get_autograd_fallback_mode() -> str:
-    """What happens when a gradient reaches an operator without a derivative: "warn" or "nothing"."""
+    """Return the answer to a gradient that reaches an operator without a derivative: "warn" or "nothing"."""
     from pullback.library import Fallback
 
     return Fallback.mode
@@ -61,14 +61,14 @@ def _set_autograd_fallback_mode(mode: str) -> None:
 
 
 def _warn_on_accumulate_grad_stream_mismatch() -> bool:
-    """What `set_warn_on_accumulate_grad_stream_mismatch` was last told."""
+    """Return what `set_warn_on_accumulate_grad_stream_mismatch` was last told."""
     from pullback.autograd.graph import StreamSettings
 
     return StreamSettings.warn_on_mismatch
 
 
 def _is_grad_layout_enforcement_enabled() -> bool:
-    """What `enforce_grad_layout_policy` was last told."""
+    """Return what `enforce_grad_layout_policy` was last told."""
     from pullback.core.grad_mode import _switches
 
     return _switches.grad_layout
@@ -92,27 +92,27 @@ def _remove_cached_tensor(tensor: Tensor) -> None:
 
 
 def _is_cached_tensor(tensor: Tensor) -> bool:
-    """Whether a tensor was noted as cached."""
+    """True if a tensor was noted as cached."""
     return id(tensor) in _cached
 
 
 def _get_tracing_state() -> None:
-    """Whether a program is being traced: never."""
+    """None: no program is ever being traced."""
     return None
 
 
 def _is_tracing() -> bool:
-    """Whether a program is being traced: never."""
+    """False: no program is ever being traced."""
     return False
 
 
 def _are_functorch_transforms_active() -> bool:
-    """Whether a transform of `torch.func` is being run."""
+    """True while a transform of `torch.func` is being run."""
     return transform_depth.get() > 0
 
 
 def _get_deterministic_fill_uninitialized_memory() -> bool:
-    """Whether memory that nobody has written is filled, in programs that ask for determinism."""
+    """True if memory that nobody has written is filled, in programs that ask for determinism."""
     from pullback.core.basics.unwritten import settings
 
     return settings.fill
@@ -126,7 +126,7 @@ def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
 
 
 def _is_torch_function_mode_enabled() -> bool:
-    """Whether a mode is asked before functions run."""
+    """True if a mode is asked before functions run."""
     import sys
 
     mechanism = sys.modules.get("pullback.shell.torch_function")  # unless it is loaded, there are no modes

@@ -1,4 +1,4 @@
-"""What torch shows under `torch._C._autograd`: saved values, hooks on them, and version counters."""
+"""The names of `torch._C._autograd`: saved values, hooks on them, and version counters."""
 
 from __future__ import annotations
 

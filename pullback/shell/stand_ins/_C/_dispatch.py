@@ -30,7 +30,7 @@ class DispatchKeySet:
         return DispatchKeySet(self.keys | other.keys)
 
     def has(self, key: Any) -> bool:
-        """Whether a key is among them."""
+        """True if the set has this key."""
         return key in self.keys
 
 

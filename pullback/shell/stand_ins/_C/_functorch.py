@@ -1,4 +1,4 @@
-"""What code asks to find out whether a transform of `torch.func` is at work on a tensor."""
+"""Functions by which programs find out if a transform of `torch.func` is at work on a tensor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pullback.transforms.arrays.batched import Batched
 
 
 def is_batchedtensor(tensor: Any) -> bool:
-    """Whether `vmap` is mapping over this tensor."""
+    """True if `vmap` is mapping over this tensor."""
     return isinstance(tensor._array, Batched)
 
 
@@ -19,7 +19,7 @@ def is_legacy_batchedtensor(tensor: Any) -> bool:
 
 
 def is_functorch_wrapped_tensor(tensor: Any) -> bool:
-    """Whether a transform is at work on this tensor: only `vmap` leaves a mark."""
+    """True if a transform is at work on this tensor. Only `vmap` can be seen."""
     return is_batchedtensor(tensor)
 
 

@@ -27,7 +27,7 @@ cufft_plan_cache: _Switches = _Switches()
 
 
 def is_built() -> bool:
-    """Whether this build has CUDA: no."""
+    """False: this build has no CUDA."""
     return False
 
 

@@ -14,7 +14,7 @@ allow_tf32: bool = True
 
 
 def is_available() -> bool:
-    """Whether cuDNN can be used: no."""
+    """False: there is no cuDNN to use."""
     return False
 
 

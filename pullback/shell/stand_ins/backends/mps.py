@@ -8,7 +8,7 @@ def is_built() -> bool:
 
 
 def is_available() -> bool:
-    """Whether Apple's GPU can be used: no."""
+    """False: there is no GPU of Apple's to use."""
     return False
 
 

@@ -9,7 +9,7 @@ from pullback.core.basics.on_demand import names_on_demand
 
 
 def is_available() -> bool:
-    """Whether the CPU can be used: always."""
+    """True: the CPU can always be used."""
     return True
 
 

@@ -40,7 +40,7 @@ default_generators: tuple[Any, ...] = ()
 
 
 def is_available() -> bool:
-    """Whether a GPU can be used: no."""
+    """False: there is no GPU to use."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""What the arguments of functions without a signature are: every function here has one, which tests read themselves."""
+"""The arguments of functions without a signature. Every function here has one, which tests read themselves."""
 
 from __future__ import annotations
 

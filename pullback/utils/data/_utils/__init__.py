@@ -1,4 +1,4 @@
-"""What the loader is made of: `collate` turns samples into batches, `fetch` gets them, `worker` does so elsewhere."""
+"""Parts of the loader: `collate` turns samples into batches, `fetch` gets them, `worker` does so elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs in a worker process: seed everything, then answer requests for data until told to stop.
+"""The program of a worker process: seed everything, then answer requests for data until told to stop.
 
 A worker has one pipe for requests and one for answers. A thread empties the first all the time, so that the main
 process never waits to make a request, and its end means that the main process has gone. Answers are pickled before
@@ -22,7 +22,7 @@ from .fetch import IterableFetcher, MapFetcher
 
 
 class WorkerInfo(NamedTuple):
-    """What `get_worker_info` tells inside a worker: its number, how many there are, its seed and its dataset."""
+    """The answer of `get_worker_info` inside a worker: its number, how many there are, its seed and its dataset."""
 
     id: int
     num_workers: int

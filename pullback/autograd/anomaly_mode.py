@@ -61,12 +61,12 @@ class detect_anomaly(ModeSwitch):
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on."""
+    """True if anomaly mode is on."""
     return current_mode().anomaly is not None
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode, were it on, checks for NaN."""
+    """True if anomaly mode, when it is on, checks for NaN."""
     anomaly = current_mode().anomaly
     return True if anomaly is None else anomaly.check_nan
 
@@ -219,7 +219,7 @@ def fingerprints(node: Node) -> dict[int, int]:
 
 
 def _was_written(node: Node, position: int) -> bool:
-    """Whether a version counter has seen a write to a saved value, which is then another's complaint."""
+    """True if a version counter saw a write to a saved value, about which another message complains."""
     value, code = node.saved[position], node.plan.saves[position]
     if isinstance(value, Tensor):
         storage = value._storage

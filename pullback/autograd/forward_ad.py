@@ -48,7 +48,7 @@ _switch = _Switch()
 
 
 def _is_fwd_grad_enabled() -> bool:
-    """What `_set_fwd_grad_enabled` was last told."""
+    """The setting that `_set_fwd_grad_enabled` made last."""
     return _switch.enabled
 
 

@@ -69,7 +69,7 @@ class SavedInput:
 
 
 class FunctionCtx:
-    """What `forward` and `backward` share."""
+    """The `ctx` of a custom function: `forward` leaves in it what `backward` needs."""
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for `backward`, where they appear as `ctx.saved_tensors`."""
@@ -101,7 +101,7 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` gets zeros (True) or None for outputs nothing was computed from."""
+        """Let `backward` get zeros (True) or None (False) for outputs that nothing was computed from."""
         self.materialize_grads: bool = bool(value)
 
 
@@ -127,7 +127,7 @@ class CustomNode(Node, FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What `save_for_backward` was given, checked for writes since."""
+        """The tensors given to `save_for_backward`; an error if one was written since."""
         if self.saved is FREED:
             raise RuntimeError(SECOND_TIME)
         if self.saved is ACCESSED:

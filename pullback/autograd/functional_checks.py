@@ -1,4 +1,4 @@
-"""What the functions of `functional.py` ask of their arguments, with torch's words, and how they treat them."""
+"""Checks of the arguments of the functions in `functional.py`, with torch's words, and how the arguments are prepared."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def finished(values: tuple[Any, ...], create_graph: bool, is_tuple: bool) -> Any
 
 
 def is_single(values: tuple[Any, ...]) -> bool:
-    """Whether there is one tensor with one element."""
+    """True if there is one tensor with one element."""
     return len(values) == 1 and values[0]._array.size == 1
 
 
@@ -170,7 +170,7 @@ def check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: b
 
 
 def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> tuple[Any, ...]:
-    """Whether the value was a tuple, and the tuple; without names for messages, the tuple alone."""
+    """(True if the value was a tuple, the value as a tuple); without names for messages, the tuple alone."""
     if arg_name is None or fn_name is None:
         return tuple(inp) if isinstance(inp, (tuple, list)) else (inp,)
     values, is_tuple = as_tuple(inp, arg_name, fn_name)

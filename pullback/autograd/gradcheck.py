@@ -38,7 +38,7 @@ def gradcheck(
     check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
     check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
 ) -> bool:  # fmt: skip
-    """Whether the gradients of `func` at `inputs` agree with difference quotients; GradcheckError, or False, if not.
+    """Compare the gradients of `func` at `inputs` with difference quotients: True if they agree, else GradcheckError or False.
 
     `inputs` should be float64 and require grad. Each element is moved by `eps`; derivatives may differ by `atol` plus
     `rtol` times their size. `check_forward_ad`, `check_batched_grad` and `check_batched_forward_grad` also check

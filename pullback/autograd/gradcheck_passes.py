@@ -1,4 +1,4 @@
-"""What `gradcheck` asks of passes beyond the gradient itself: forward mode, missing gradients and tangents, batches.
+"""The checks of `gradcheck` beyond the gradient itself: forward mode, missing gradients and tangents, batches.
 
 Each check is given the run it belongs to (function, inputs, tolerances), which is made in `gradcheck.py`.
 """

@@ -38,7 +38,7 @@ class _AnyNode(type):
 
 
 class Node(metaclass=_AnyNode):
-    """What `isinstance(tensor.grad_fn, torch.autograd.graph.Node)` asks about."""
+    """The class in `isinstance(tensor.grad_fn, torch.autograd.graph.Node)`, which is True for every node of a graph."""
 
 
 def queue_callback(callback: Callable[[], Any]) -> None:
@@ -66,7 +66,7 @@ def revived(anchor: Anchor) -> Tensor:
 
 
 class AccumulateGrad:
-    """What stands for a leaf in `next_functions`: its `variable` is the leaf tensor."""
+    """The stand-in for a leaf in `next_functions`: its `variable` is the leaf tensor."""
 
     __slots__ = ("anchor", "_revived", "__weakref__")
     is_accumulate_grad: bool = True
@@ -201,7 +201,7 @@ _disabled = _Disabled()
 
 
 def saved_hooks_allowed() -> bool:
-    """Whether saved-tensor hooks may be used here."""
+    """True if saved-tensor hooks may be used here."""
     return _disabled.message is None
 
 
@@ -284,7 +284,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
 
 
 class StreamSettings:
-    """What programs have set, to be asked for; it has no effect, since there are no streams."""
+    """The setting of `set_warn_on_accumulate_grad_stream_mismatch`; it has no effect, since there are no streams."""
 
     warn_on_mismatch: bool = True
 

@@ -42,5 +42,5 @@ emit_itt = emit_nvtx
 
 
 def _profiler_enabled() -> bool:
-    """Whether operations are being timed."""
+    """True if operations are being timed."""
     return current_mode().profiler is not None

@@ -1,4 +1,4 @@
-"""What a profiler recorded: single events, sums of them by name, and torch's table of both.
+"""The records of a profiler: single events, sums of them by name, and torch's table of both.
 
 Times are in microseconds. How events are recorded is in `pullback.profiler`.
 """

@@ -11,7 +11,7 @@ __all__ = ["Variable"]
 
 
 def _is_checkpoint_valid() -> bool:
-    """Whether a reentrant checkpoint may run in this pass: every pass allows it."""
+    """True: a reentrant checkpoint may run in every pass."""
     return True
 
 
@@ -21,7 +21,7 @@ class _VariableMeta(type):
 
 
 class _Engine:
-    """What old programs reach through `Variable._execution_engine`."""
+    """The engine's functions that old programs reach through `Variable._execution_engine`."""
 
     is_checkpoint_valid = staticmethod(_is_checkpoint_valid)
 

@@ -81,7 +81,7 @@ def _recorded(outputs: list, leaves: list, own: set) -> Callable[[list], list]:
 
 
 def _has_custom_nodes(outputs: list) -> bool:
-    """Whether a custom function takes part: its own `jvp` counts, not what its `backward` says."""
+    """True if a custom function takes part: its tangents come from its own `jvp`, not from its `backward`."""
     seen: set = set()
     stack = [edge_of(output) for output in outputs if output.requires_grad]
     while stack:

@@ -80,7 +80,7 @@ class FunctionalModuleWithBuffers(Module):
         self.param_names, self.buffer_names = param_names, buffer_names
 
     def forward(self, params: Any, buffers: Any, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
-        """What the module makes of the arguments with these parameters and buffers."""
+        """Call the module with these parameters and buffers."""
         names = (*self.param_names, *self.buffer_names)
         return functional_call(self.stateless_model, dict(zip(names, (*params, *buffers), strict=True)), args, kwargs)
 
@@ -89,7 +89,7 @@ class FunctionalModule(FunctionalModuleWithBuffers):
     """A module as a function of its parameters and its arguments."""
 
     def forward(self, params: Any, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
-        """What the module makes of the arguments with these parameters."""
+        """Call the module with these parameters."""
         return super().forward(params, (), *args, **kwargs)
 
 

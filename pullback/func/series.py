@@ -324,7 +324,7 @@ RECURRENCES: dict[str, Callable[[Any, Slots, dict[Any, Any]], Steps | None]] = {
 
 
 def _pulled_from_unknown(node: Any, values: list, inputs: Slots) -> tuple[dict[int, Tensor], dict[int, Tensor]]:
-    """What the rules make of cotangents that are to be solved for, by input; and these cotangents, by output."""
+    """The gradients that rules compute, by input, from cotangents that are to be solved for; and these cotangents, by output."""
     cotangents = [
         wrap(np.zeros(*metadata)).requires_grad_() if metadata[1].kind in "fc" else None for metadata in _outputs(node)
     ]
@@ -336,7 +336,7 @@ def _pulled_from_unknown(node: Any, values: list, inputs: Slots) -> tuple[dict[i
 
 
 def _pulled(node: Any, cotangents: list, values: list, positions: Any) -> dict[int, Tensor]:
-    """What the node's rules make of tensors: for each position, in the shape of the input."""
+    """The gradients that a node's rules compute on tensors: one for each position, in the shape of the input."""
     plan, params = node.plan, node.params or {}
     whole = [
         wrap(np.zeros(*metadata)) if g is None else g for g, metadata in zip(cotangents, _outputs(node), strict=True)
@@ -365,7 +365,7 @@ class _StandIns:
         self.leaves: list[tuple[Tensor, Any]] = []
 
     def of(self, value: Any, series: Any, code: Any) -> Any:
-        """What stands for a saved value; `code` is what the plan says it is."""
+        """The series of a saved value; `code` is the plan's code for it (see `Plan.saves`)."""
         if isinstance(value, (tuple, list)):
             parts = series if isinstance(series, tuple) else (None,) * len(value)
             codes: Any = (None,) * len(value)

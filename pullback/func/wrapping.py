@@ -1,4 +1,4 @@
-"""What the transforms share: fresh leaves for a function's arguments, letting go of its results, choosing arguments."""
+"""Parts of all transforms: fresh leaves for a function's arguments, results without them, choosing arguments."""
 
 from __future__ import annotations
 
@@ -91,17 +91,17 @@ def settle(own: set[Any]) -> None:
 
 
 def outer_history(output: Tensor, own: set[Any]) -> bool:
-    """Whether something outside the transform wants to know how `output` was computed."""
+    """True if something outside the transform follows how `output` was computed."""
     return output._tangent is not None or followed(output._array) or leads_out(output, own)
 
 
 def watched(value: Tensor, recording: bool) -> bool:
-    """Whether something outside the transform wants to know what becomes of a cotangent or tangent that it is given."""
+    """True if something outside the transform follows a cotangent or tangent that the transform is given."""
     return value._tangent is not None or recording and value.requires_grad or followed(value._array)
 
 
 def leads_out(output: Tensor, own: set[Any]) -> bool:
-    """Whether the history of `output` goes beyond the transform's own leaves."""
+    """True if the history of `output` goes beyond the transform's own leaves."""
     if not output.requires_grad:
         return False
     seen: set = set()
@@ -134,7 +134,7 @@ def released(tree: Any, own: set[Any], recording: bool) -> Any:
 
 
 def released_aux(aux: Any, own: set[Any], recording: bool) -> Any:
-    """What a function returns beside its outputs, on its way out: trees of tensors only."""
+    """The auxiliary results of a function, without the transform's own history; an error unless they are trees of tensors."""
     check_aux(aux)
     return released(aux, own, recording)
 
@@ -239,7 +239,7 @@ def replaced(args: tuple[Any, ...], argnums: Any, new: Any) -> tuple[Any, ...]:
 
 
 def name_of(func: Callable[..., Any]) -> str:
-    """What to call a function in a message."""
+    """The name of a function for a message."""
     return getattr(func, "__name__", None) or repr(func)
 
 
@@ -254,7 +254,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """What is inside a tensor of a transform: the whole batch instead of one example, the value without its tangent."""
+    """The tensor without a transform: the whole batch instead of one example, the value without its tangent."""
     array = tensor._array
     while type(array) is Batched:
         inside = array.array

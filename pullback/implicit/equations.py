@@ -20,7 +20,7 @@ from .linear import LinearSolve, Operator, level_among, merged, one_by_one, pull
 
 
 class Equation:
-    """What `Root` needs to know: the equation, how to solve it, and how to solve with its Jacobian."""
+    """An equation, how to solve it, and how to solve with its Jacobian: the settings of `Root`."""
 
     def __init__(self, function: Callable[..., Any], find: Callable[..., Any], linear: str) -> None:
         self.function, self.find, self.linear = function, find, linear

@@ -102,7 +102,7 @@ def combined(weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def aggregated(aggregator: Any, parts: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray | None]:
-    """What an aggregator makes of rows that are given in parts, in the same parts, and the weights of the rows if it has some.
+    """(The aggregate of rows that are given in parts, in the same parts; the weights of the rows, or None if it has none).
 
     Where inner products decide, the whole matrix is never made. The list of parts is emptied while the matrix takes over.
     """

@@ -185,7 +185,7 @@ class RowSweep(Sweep):
         return node.plan.has_rule(position)  # of `x * x`, one input has the rule for both
 
     def pulled(self, node: Any, g: np.ndarray, position: int) -> Any:
-        """What the rule for one input makes of the rows, taken as an ordinary cotangent."""
+        """The gradient of one input, by the rule of the node, with the rows taken as an ordinary cotangent."""
         values = arrays_of(node)
         for call in node.plan.calls:
             if call.position == position:
@@ -202,7 +202,7 @@ class RowSweep(Sweep):
 
 
 def _of_samples(result: Any, count: int) -> Any:
-    """What a treatment made of every single row, for samples of several rows."""
+    """The result of a treatment, which took every row alone, for samples of several rows."""
     kind = type(result)
     if kind is SampleRows:
         result.count = count
@@ -216,12 +216,12 @@ def _of_samples(result: Any, count: int) -> Any:
 
 
 def _elsewhere(part: Any) -> bool:
-    """Whether one of the further outputs of a node has a cotangent that is neither rows nor all zeros."""
+    """True if a further output of a node has a cotangent that is neither rows nor all zeros."""
     return type(part) is not SampleRows and part is not None and (type(part) is not np.ndarray or bool(part.any()))
 
 
 def _transposes(node: Any) -> bool:
-    """Whether a node exchanges the two axes of a matrix."""
+    """True if a node exchanges the two axes of a matrix."""
     if node.op is None or node.op.kind != "linear" or node.hooks is not None or len(node.edges) != 1:
         return False
     return node.op.batch is PERMUTED and tuple(node.params["axes"]) == (1, 0)

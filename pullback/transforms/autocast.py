@@ -1,4 +1,4 @@
-"""What autocast casts on the CPU: products to the short dtype; losses, factorizations and a few others to float32.
+"""Autocast on the CPU: products are cast to the short dtype; losses, factorizations and a few others to float32.
 
 While `torch.autocast("cpu")` is on, the general path of the tape casts the inputs of operations as their field `autocast`
 says (`cast_inputs`), and the gates of functions that torch runs as a whole in float32 cast their arguments
@@ -39,7 +39,7 @@ def _cast(value: Any, wanted: dtype) -> Any:
 def without_autocast(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cast: bool = False
 ) -> Any:
-    """What a function gives when nothing in it is cast; with `cast`, its arguments are cast to float32 first."""
+    """Call a function with autocast off inside it; with `cast`, its arguments are cast to float32 first."""
     mode = current_mode()
     set_mode(mode.replace(autocast=None))
     try:
@@ -58,5 +58,5 @@ def _cast_all(value: Any) -> Any:
 
 
 def is_active() -> bool:
-    """Whether products will be cast to one dtype, so that mixed operands are no mistake."""
+    """True if products will be cast to one dtype, so that operands of several dtypes are no mistake."""
     return current_mode().autocast is not None

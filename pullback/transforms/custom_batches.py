@@ -129,7 +129,7 @@ def _spread_out(call: _Call, needs: Any) -> tuple[bool, ...]:
 
 
 def _context(call: _Call, saved: Any, level: int) -> Context:
-    """What `setup_context` makes of the inputs and outputs, as batches."""
+    """The ctx that `setup_context` fills from inputs and outputs, given to it as batches."""
     count = len(call.positions)
     outputs = tuple(entered(saved[count:], call.outputs_batched, level))
     return Context(call.cls, call.inputs(saved[:count], level), outputs[0] if call.single else outputs)

@@ -25,7 +25,7 @@ _NOTES = "For more details, please see docs/howto/custom_functions.md."
 
 
 class VmapInfo(NamedTuple):
-    """What a `vmap` static method is told."""
+    """The first argument of a `vmap` static method: the number of examples and how random numbers are drawn."""
 
     batch_size: int
     randomness: str
@@ -234,7 +234,7 @@ def _apply_batched(cls: type[Function], args: tuple, level: int) -> Any:
 
 
 def _followed(value: Any, level: int) -> bool:
-    """Whether a tape or a tangent outside the batch follows a value."""
+    """True if a tape or a tangent outside the batch follows a value."""
     inside = value._array.array if isinstance(value, Tensor) and level and level_of(value._array) == level else value
     while True:
         if type(inside) is Batched:  # of a level further out
@@ -285,7 +285,7 @@ def _by_rule(cls: type[Function], args: tuple, level: int, recording: bool) -> A
 
 
 def _left(value: Any, level: int) -> tuple[Any, int | None]:
-    """What a batch of a level has inside, and the dim of its examples; other values as they are."""
+    """The tensor inside a batch of a level, and the dim of its examples; for other values, the value and None."""
     array: Any = value._array if isinstance(value, Tensor) else None
     if level_of(array) != level:
         return value, None
@@ -295,7 +295,7 @@ def _left(value: Any, level: int) -> tuple[Any, int | None]:
 
 
 def _results_of_rule(cls: type[Function], result: Any, level: int) -> Any:
-    """What a `vmap` static method gave, (outputs, dims of the examples), as batches."""
+    """The batches for the pair that a `vmap` static method returned: outputs and dims of the examples."""
     if not (isinstance(result, tuple) and len(result) == 2):
         raise RuntimeError(
             f"Expected the vmap staticmethod of {cls.__name__} to have two returns, an output and out_dims with pytree "

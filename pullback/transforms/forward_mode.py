@@ -52,7 +52,7 @@ def apply_dual(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, m
 
 
 def _nothing_else(mode: Mode) -> bool:
-    """Whether nothing but forward mode is special."""
+    """True if no mode but forward mode is on, so that `apply_dual` can take the short way."""
     return not (
         mode.batch_level or mode.inference or mode.saved_hooks or mode.safe or mode.autocast is not None
         or mode.anomaly is not None or mode.profiler is not None or mode.dispatch
@@ -122,7 +122,7 @@ def note_output_tangents(results: tuple[Any, ...]) -> None:
 
 
 def note_saved_tangents(node: Any, number: int, tangents: dict[int, Tensor] | None) -> None:
-    """What a saved output has to carry when it is looked at."""
+    """Note the tangents that a node's saved output must have when it is read."""
     if node.notes is None:
         node.notes = {}
     node.notes.setdefault("tangents", {})[number] = tangents
@@ -200,7 +200,7 @@ def _shaped(tangent: Tensor, out: Tensor) -> Tensor:
 
 
 def _named_values(names: tuple, op: Op, primals: tuple, params: dict, outs: tuple) -> list:
-    """What a rule's parameter names stand for."""
+    """The values that a rule's parameter names stand for: inputs, outputs or parameters of the operation."""
     codes = [op.save_code(name) for name in names]
     return [
         params[name] if code is None else value_of(code, op, primals, outs)
@@ -340,7 +340,7 @@ def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: 
 
 
 def _watched(values: tuple) -> bool:
-    """Whether a level outside, of forward mode or around a batch, wants to know what becomes of values."""
+    """True if a level outside, of forward mode or around a batch, follows one of these values."""
     for value in values:
         if isinstance(value, Tensor) and (value._tangent is not None or type(value._array) is not np.ndarray):
             from .arrays.own_memory import followed

@@ -24,7 +24,7 @@ class Handle:
 
 
 class MutationContext:
-    """What is saved inside one `with` block, and the copies made of it."""
+    """The tensors saved inside one `with` block, and the copies made of them."""
 
     def __init__(self) -> None:
         self.cloned: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()

@@ -59,7 +59,7 @@ class set_safe_gradients(safe_gradients):
 
 
 def is_safe_gradients_enabled() -> bool:
-    """Whether `safe_gradients` is on in this context."""
+    """True if `safe_gradients` is on in this context."""
     return current_mode().safe != 0
 
 
@@ -72,7 +72,7 @@ def counterpart(op: Op) -> Op:
 
 
 def call_rules_on_tensors(sweep: Any, node: Any, cotangent: Any) -> list[Any]:
-    """What a node sends to its edges in a pass on arrays, with rules run on tensors."""
+    """The arrays that a node sends to its edges, computed by its rules on tensors in a pass that is not recorded."""
     parts = cotangent if isinstance(cotangent, (tuple, list)) else (cotangent,)
     given = tuple(None if part is None else wrap(part) for part in parts)
     sweep.record = True

@@ -53,7 +53,7 @@ def along(**axes: str) -> Rule:
 
 
 def _is_inside(axis: Any, ndim: int) -> bool:
-    """Whether an axis is a number from 0 on, or several: None, which is all of them, is not."""
+    """True if an axis, or each of a tuple of axes, is a number from 0 to ndim - 1; False for None, which means all axes."""
     return isinstance(axis, int) and 0 <= axis < ndim or isinstance(axis, tuple) and all(0 <= a < ndim for a in axis)
 
 

@@ -1,4 +1,4 @@
-"""What operations do to a batch: `apply_batched` runs the rule of an operation's layout and wraps the results.
+"""Operations on batches: `apply_batched` runs the rule of an operation's layout and wraps the results.
 
 A rule is `rule(op, values, flags, params, size)`: the values inside the batches, which of them have the batch axis
 (axis 0), the parameters for one example, the number of examples; it returns results with the batch axis in front.
@@ -73,7 +73,7 @@ def apply_batched(
 
 
 def _broadcasts(values: list, flags: list) -> bool:
-    """Whether one or two plain values line up as they are, the batch axis of one against nothing or that of the other."""
+    """True if one or two plain arrays broadcast as they are: the batch axis of one meets no axis, or that of the other."""
     if len(values) == 1:
         return True
     if len(values) > 2:
@@ -202,7 +202,7 @@ def _none_of(part: Any) -> Any:
 
 
 def params_batched(params: dict[Any, Any], level: int) -> bool:
-    """Whether a parameter differs between examples."""
+    """True if a parameter differs between examples."""
     return any(
         level_of(item) == level and item.batched
         for value in params.values()

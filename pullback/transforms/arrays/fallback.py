@@ -110,7 +110,7 @@ def _example(value: Any, number: int, size: int, level: int) -> Any:
 
 
 def _has_tangent_at(value: Tensor, level: int) -> bool:
-    """Whether tangents differ between the examples of a level."""
+    """True if tangents of a tensor differ between the examples of a level."""
     return value._tangent is not None and any(level in batch_levels(tangent) for tangent in value._tangent.values())
 
 

@@ -92,7 +92,7 @@ def _turned_back(x: Any, order: list[int]) -> Any:
 
 
 def _picked_first(region: Any, start: int, count: int) -> Any:
-    """What an index picks, with the axes of the index arrays in front of the others."""
+    """The region that an index picks, with the axes of the index arrays moved in front of the others."""
     return np.moveaxis(region, _axes(start + 1, count), _axes(1, count)) if start else region
 
 

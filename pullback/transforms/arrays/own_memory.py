@@ -49,7 +49,7 @@ def alias_inside(alias: Tensor) -> list[Tensor]:
 
 
 def followed(value: Any) -> bool:
-    """Whether a tape or a tangent outside the batch, or outside one around it, follows what is inside it."""
+    """True if a tape or a tangent outside this batch, or outside one around it, follows the value inside."""
     while type(value) is Batched:
         value = value.array
         if is_tensor(value):

@@ -144,5 +144,5 @@ def searched(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any
 
 
 def found_among(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Whether elements are among others, if these are the same for all examples."""
+    """Membership of elements in a set of others, which one call finds if the set is the same for all examples."""
     return example_by_example(op, values, flags, params, size) if flags[1] else op(*values, **params)

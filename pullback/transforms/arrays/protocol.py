@@ -117,7 +117,7 @@ def loop(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, 
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """What is inside tuples, lists and dicts."""
+    """All values in nested tuples, lists and dicts, one after the other."""
     if isinstance(value, dict):
         value = tuple(value.values())
     if isinstance(value, (tuple, list)):
@@ -169,7 +169,7 @@ def reduction_method(batch: Batched, name: str) -> Callable[..., Any]:
 
 
 def _inside(array: Any) -> Any:
-    """What has the methods of ndarray in one example: a batch of an outer level, or an array."""
+    """The array of one example, or its batch of an outer level: an object with the methods of ndarray."""
     plain = raw(array)
     return plain if type(plain) is Batched else np.asarray(plain)
 
@@ -216,7 +216,7 @@ def _as_tensors(value: Any) -> Any:
 
 
 def _inside_of(value: Any) -> Any:
-    """What is in the tensors that a function gave, views among them."""
+    """The arrays inside the tensors that a function returned, in the same tuples and lists; views are made first."""
     if isinstance(value, (tuple, list)):
         parts = map(_inside_of, value)
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)

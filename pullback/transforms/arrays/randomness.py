@@ -28,7 +28,7 @@ class randomness_of_level:
 
 
 def drawn(draw: Callable[[tuple[Any, ...]], Any], shape: tuple[Any, ...]) -> Any:
-    """What `draw(shape)` gives, under the randomness of all levels of vmap: possibly a batch."""
+    """Draw numbers by `draw(shape)` as the randomness of all levels of vmap demands: an array, or a batch."""
     levels = _levels.get()
     if not levels:
         return draw(shape)
@@ -41,7 +41,7 @@ def drawn(draw: Callable[[tuple[Any, ...]], Any], shape: tuple[Any, ...]) -> Any
 
 
 def drawn_by(draw: Callable[..., Any], generator: Any, shape: tuple[Any, ...], *args: Any) -> Any:
-    """What `draw(generator, shape, *args)` gives, under the randomness of all levels of vmap."""
+    """Draw numbers by `draw(generator, shape, *args)` as the randomness of all levels of vmap demands."""
     if not _levels.get():
         return draw(generator, shape, *args)
     return drawn(lambda sizes: draw(generator, sizes, *args), shape)
@@ -70,7 +70,7 @@ def memory_of_examples(array: Any) -> np.ndarray:
 
 
 def drawn_along(array: Any, draw: Callable[[tuple[int, ...], bool], np.ndarray], fresh: bool = True) -> Any:
-    """What `draw(shape, contiguous)` gives for the shape of `array`, along its memory: possibly a batch.
+    """Draw numbers for the shape of `array` by `draw(shape, contiguous)`, in the order of its memory: an array, or a batch.
 
     `fresh`: the numbers are for a new tensor of its layout, which has no gaps.
     """
@@ -96,7 +96,7 @@ def drawn_along(array: Any, draw: Callable[[tuple[int, ...], bool], np.ndarray],
 
 
 def drawn_from(draw: Callable[..., Any], *parameters: Any) -> Any:
-    """What `draw` gives for arrays of parameters, each example's own: possibly a batch."""
+    """Draw numbers by `draw(*parameters)`, where each example has parameters of its own: an array, or a batch."""
     levels = _levels.get()
     if not levels:
         return draw(*map(np.asarray, parameters))
@@ -146,7 +146,7 @@ def refuse_different(array: Any) -> None:
 
 
 def _held_at(array: Any, level: int) -> bool:
-    """Whether an array has a value for each example of a level."""
+    """True if an array has a value for each example of a level."""
     while type(array) is Batched:
         if array.level == level:
             return array.batched

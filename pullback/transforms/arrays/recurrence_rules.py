@@ -16,13 +16,13 @@ from .batching_rules import example_by_example, with_batch_axis
 
 
 def foldable(inputs: tuple[Any, ...], sizes: Any) -> bool:
-    """Whether a layer with these inputs can run as one of more sequences."""
+    """True if a layer with these inputs can take the examples of a batch as more sequences."""
     weights = [value._array for value in inputs[3:] if value is not None]
     return sizes is None and inputs[7] is None and all(_shared(array) for array in weights)
 
 
 def _shared(array: Any) -> bool:
-    """Whether a value is the same for all examples of all levels."""
+    """True if a value is the same for all examples of all levels."""
     while type(array) is Batched:
         if array.batched:
             return False
@@ -44,7 +44,7 @@ def _unfolded(value: Any, size: int, axis: int) -> Any:
 
 
 def _by_step(kept: Any, steps: int, gates: int, lead: tuple[int, ...]) -> Any:
-    """What a layer keeps of each row, gates first: (step, gate, sequence, unit), after other axes."""
+    """Reshape the values that a layer saved for each row to axes (step, gate, sequence, unit), after the axes `lead`."""
     *_, rows, width = raw(kept).shape
     steps = steps if rows else 0  # not every kind of layer keeps all
     return np.reshape(kept, (*lead, steps, gates, rows // max(steps, 1), width // gates))

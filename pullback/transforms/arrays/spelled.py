@@ -202,7 +202,7 @@ def _telling(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def valued(value: Any) -> Any:
-    """What a spelled array, or what has some inside, stands for."""
+    """The plain value of a spelled array, or of a tuple, list or slice of some."""
     kind = type(value)
     if kind is Spelled:
         return value.value
@@ -214,7 +214,7 @@ def valued(value: Any) -> Any:
 
 
 def termed(value: Any) -> Any:
-    """What is written for it."""
+    """The term that spells a value."""
     kind = type(value)
     if kind is Spelled:
         return value.term
@@ -299,7 +299,7 @@ def label_of(op: Any) -> str:
 
 
 def spell(node: Any, cotangent: Any, arrays: Any, called: dict[str, str]) -> list[Any]:
-    """What a node's rules send to each of its edges, as spelled arrays of the shape of the input.
+    """Run a node's rules on spelled arrays: one for each edge, of the shape of the input.
 
     None for nothing, and for a rule that needs what names do not have. `called` are the names that users have for what
     rules call `x`, `weight` or `out`.
@@ -330,12 +330,12 @@ def spell(node: Any, cotangent: Any, arrays: Any, called: dict[str, str]) -> lis
 
 
 def cotangent_name(op: Any) -> str:
-    """What the cotangent is called: `g`, or `h` in the rules of a pullback, whose own input is `g`."""
+    """The name of the cotangent: `g`, or `h` in the rules of a pullback, whose own input is `g`."""
     return "h" if "g" in op.inputs else "g"
 
 
 def name_of(op: Any, code: Any) -> str:
-    """What rules call a saved value (see `Plan.saves`)."""
+    """The name that rules have for a saved value (see `Plan.saves`)."""
     if type(code) is tuple:
         return f"{op.inputs[code[1]]}_shape"
     return code if type(code) is str else "out" if code < 0 else op.inputs[code]

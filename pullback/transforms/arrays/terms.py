@@ -200,7 +200,7 @@ class _Printer:
         return getattr(value, "name", None) or getattr(value, "__name__", None) or repr(value), ATOM
 
     def index(self, part: Any) -> str:
-        """What stands between the brackets of an index."""
+        """The text of one part of an index, as it stands between the brackets."""
         if type(part) is not slice:
             return self.operand(part)[0]
         ends = ["" if end is None else self.operand(end)[0] for end in (part.start, part.stop)]

@@ -1,4 +1,4 @@
-"""What stands for the array of a wrapper: a tensor of a subclass whose elements are in tensors that it keeps.
+"""The stand-in for the array of a wrapper: a tensor of a subclass whose elements are in tensors that it keeps.
 
 Such subclasses answer operations themselves (`shell/dispatch_subclasses.py`), and nearly all code never meets their objects.
 """
@@ -63,5 +63,5 @@ class WrapperForm:
 
 
 def is_form(array: Any) -> bool:
-    """Whether this stands for the array of a wrapper, whose class writes to the tensors inside itself."""
+    """True if this is the stand-in of a wrapper, whose class writes to the tensors inside itself."""
     return type(array) is WrapperForm

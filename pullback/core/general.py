@@ -57,7 +57,7 @@ def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> A
     for value in inputs:
         if isinstance(value, Tensor):
             if value._view is not None:
-                seams.look_at_base(value)
+                seams.repeat_view_steps(value)
                 views.refresh(value, op)
             value = value._array
         if type(value) is Batched and value.level > level:
@@ -210,7 +210,7 @@ def top_levels(inputs: tuple[Any, ...], params: dict[Any, Any] | None, below: fl
         array = value
         if isinstance(value, Tensor):
             if value._view is not None:
-                seams.look_at_base(value)
+                seams.repeat_view_steps(value)
             array = value._array
             if value._view is not None and value._view.base._tangent is not None:
                 seams.tangents_of(value)

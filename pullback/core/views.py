@@ -262,7 +262,7 @@ replay: Op = linear(
     "AsStridedBackward0",
     after_steps,
     x=lambda g, steps: _replay_transpose(g, steps),
-    batch=Layout("transforms.arrays.memory_rules:replayed"),
+    batch=Layout("transforms.arrays.memory_rules:batch_view_steps"),
 )
 
 
@@ -284,7 +284,7 @@ without_region: Op = linear(
     "torch::autograd::CopySlices",
     lambda x, steps: _edited(x, 0, steps),
     x=lambda g, steps: without_region(g, steps=steps),
-    batch=Layout("transforms.arrays.memory_rules:edited"),
+    batch=Layout("transforms.arrays.memory_rules:batch_edit_through_views"),
     aten="copy_",
 )
 copy_slices: Op = linear(
@@ -293,6 +293,6 @@ copy_slices: Op = linear(
     base=lambda g, steps: without_region(g, steps=steps),
     value=lambda g, steps: replay(g, steps=steps),
     inputs=("base", "value"),
-    batch=Layout("transforms.arrays.memory_rules:edited"),
+    batch=Layout("transforms.arrays.memory_rules:batch_edit_through_views"),
     aten="copy_",
 )

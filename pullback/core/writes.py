@@ -213,9 +213,9 @@ def _aliases_to_read(tensor: Tensor) -> list[Tensor]:
     keep_tangents(alias)
     if type(alias._array) is not Batched:
         return [alias]
-    from ..transforms.arrays.own_memory import alias_inside
+    from ..transforms.arrays.own_memory import alias_inner_tensors
 
-    return [alias, *alias_inside(alias)]
+    return [alias, *alias_inner_tensors(alias)]
 
 
 def _computed(function: Callable[..., Any], alias: Tensor, args: tuple, kwargs: dict, mode: Mode) -> Tensor:
@@ -299,9 +299,9 @@ def write(tensor: Tensor, result: Tensor, storage: Storage) -> None:
     check_result(tensor, result)
     check_no_overlap(tensor._array)
     if type(result._array) is Batched:
-        from ..transforms.arrays.own_memory import follow_memory, followed
+        from ..transforms.arrays.own_memory import follow_memory, is_followed
 
-        if followed(result._array):
+        if is_followed(result._array):
             follow_memory(tensor)
     bump(storage)
     if result._array is not tensor._array and not is_form(tensor._array):

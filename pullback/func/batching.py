@@ -21,7 +21,7 @@ from ..functional.refusals import suggesting
 from ..ops.striding import address
 from ..transforms.arrays.batched import Batched, NotBatchable, level_of
 from ..transforms.arrays.batching_rules import is_tensor
-from ..transforms.arrays.own_memory import look_at_base
+from ..transforms.arrays.own_memory import repeat_view_steps
 from ..transforms.arrays.randomness import randomness_of_level
 from ..transforms.batched_grad import batch_level
 from ..utils._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
@@ -155,7 +155,7 @@ def _run(
             flat, spec = tree_flatten(output)
             for value in flat:
                 if isinstance(value, Tensor) and value._view is not None:
-                    look_at_base(value)
+                    repeat_view_steps(value)
     finally:
         _depth.reset(token)
     dims = _flat_out_dims(func, out_dims, output, spec)

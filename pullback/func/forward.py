@@ -19,7 +19,7 @@ from ..transforms.batched_grad import batch_level, unbatched
 from ..transforms.forward_mode import below_level, forget_level, open_level, tangents_of
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from .reverse import _check_tensors, _with_aux, jacrev
-from .wrapping import _depth, check_aux, check_real, replaced, selected
+from .wrapping import _depth, check_aux, check_real, replace_arguments, select_arguments
 
 
 @suggesting
@@ -122,7 +122,7 @@ def forward_jacobian(
 
     @functools.wraps(func, updated=())
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        chosen = selected(args, argnums)
+        chosen = select_arguments(args, argnums)
         flat, spec = tree_flatten(chosen)
         _check(flat, "jacfwd(f, ...)(*args)", "inputs")
         if real:
@@ -130,7 +130,7 @@ def forward_jacobian(
         total = sum(x._array.size for x in flat)
 
         def on_chosen(*values: Any) -> Any:
-            return func(*replaced(args, argnums, tree_unflatten(values, spec)), **kwargs)
+            return func(*replace_arguments(args, argnums, tree_unflatten(values, spec)), **kwargs)
 
         with batch_level() as level, randomness_of_level(level, randomness, total):
             basis = _unit_tangents(flat, total, level)

@@ -15,7 +15,7 @@ from ..core.tape import wrap
 from ..utils._pytree import tree_flatten, tree_unflatten
 from .forward import _check, jvp
 from .reverse import _check_tensors, gradients_of
-from .wrapping import edge_of, inner_leaf, released, settle, transform, watched
+from .wrapping import edge_of, inner_leaf, is_watched, release, settle, transform
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -32,7 +32,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         _check_tensors(flat_out, "linearize(f, *primals)", "primals")
         own = {edge_of(leaf) for leaf in leaves}
         carry = None if _has_custom_nodes(flat_out) else _recorded_if_possible(flat_out, leaves, own)
-    answer = released(output, own, outside.grad)
+    answer = release(output, own, outside.grad)
 
     def jvp_fn(*tangents: Any) -> Any:
         """The Jacobian times these tangents."""
@@ -67,9 +67,9 @@ def _recorded(outputs: list, leaves: list, own: set) -> Callable[[list], list]:
 
     def carry(tangents: list) -> list:
         with transform() as outside:
-            record = any([watched(tangent, outside.grad) for tangent in tangents]) or None
+            record = any([is_watched(tangent, outside.grad) for tangent in tangents]) or None
             found = gradients_of(pulled, unknown, tangents, outside.grad, everything, record=record)
-            results = iter(released(found, everything, outside.grad))
+            results = iter(release(found, everything, outside.grad))
         return [
             next(results)
             if output._array.dtype.kind in "fcV"

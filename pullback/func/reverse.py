@@ -18,16 +18,16 @@ from .wrapping import (
     check_real,
     edge_of,
     fresh_leaves,
+    has_outer_history,
     inner_leaves,
-    outer_history,
-    released,
-    released_aux,
-    released_one,
-    replaced,
-    selected,
+    is_watched,
+    release,
+    release_aux,
+    release_one,
+    replace_arguments,
+    select_arguments,
     settle,
     transform,
-    watched,
 )
 
 
@@ -65,8 +65,8 @@ def grad_and_value(
 def _differentiated(func: Callable, argnums: Any, has_aux: bool, valued: bool, args: tuple, kwargs: dict) -> tuple:
     """(gradient, value if that is wanted, aux if there is any)."""
     with transform() as outside:
-        flat, spec = fresh_leaves(selected(args, argnums), outside.grad)
-        output = func(*replaced(args, argnums, tree_unflatten(flat, spec)), **kwargs)
+        flat, spec = fresh_leaves(select_arguments(args, argnums), outside.grad)
+        output = func(*replace_arguments(args, argnums, tree_unflatten(flat, spec)), **kwargs)
         output, aux = _with_aux(output, has_aux, "grad_and_value(f)(*args)", "output")
         _check_scalar(output)
         own = {edge_of(leaf) for leaf in flat}
@@ -74,12 +74,12 @@ def _differentiated(func: Callable, argnums: Any, has_aux: bool, valued: bool, a
             output._tangent is not None
             or any([leaf._tangent is not None for leaf in flat])
             or outside.grad
-            and outer_history(output, own)
+            and has_outer_history(output, own)
         )
         gradients = gradients_of([output], flat, None, outside.grad, own, record=record)
-        answer = tree_unflatten(released(gradients, own, outside.grad), spec)
-        value = released_one(output, own, outside.grad) if valued else None
-        return answer, value, released_aux(aux, own, outside.grad) if has_aux else None
+        answer = tree_unflatten(release(gradients, own, outside.grad), spec)
+        value = release_one(output, own, outside.grad) if valued else None
+        return answer, value, release_aux(aux, own, outside.grad) if has_aux else None
 
 
 def _with_aux(output: Any, has_aux: bool, name: str, what: str) -> tuple:
@@ -119,7 +119,7 @@ def gradients_of(
     if record is None:
         record = (
             any([value._tangent is not None for value in (*roots_, *inputs)])
-            or recording and any([outer_history(output, own) for output in roots_])
+            or recording and any([has_outer_history(output, own) for output in roots_])
         )  # fmt: skip
     if len(roots_) == 1 and not batched:  # the short way in
         found = roots.grad(roots_[0], inputs, None if given is None else given[0], True, record, allow_unused=True)
@@ -160,14 +160,14 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
             wanted = create_graph
             if wanted is None:
                 for weight in weights:
-                    if watched(weight, outside_now.grad):
+                    if is_watched(weight, outside_now.grad):
                         wanted = True
             gradients = gradients_of(flat_out, flat, weights, outside_now.grad, own, record=wanted)
-            result = tree_unflatten(released(gradients, own, outside_now.grad), spec)
+            result = tree_unflatten(release(gradients, own, outside_now.grad), spec)
         return result if not single else (result[0],)
 
-    answer = released(output, own, outside.grad)
-    return (answer, vjp_fn, released_aux(aux, own, outside.grad)) if has_aux else (answer, vjp_fn)
+    answer = release(output, own, outside.grad)
+    return (answer, vjp_fn, release_aux(aux, own, outside.grad)) if has_aux else (answer, vjp_fn)
 
 
 def _check_tensors(flat: list, name: str, arguments: str) -> None:
@@ -227,9 +227,9 @@ def jacrev(
     @functools.wraps(func, updated=())
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         with transform() as outside:
-            flat, spec = fresh_leaves(selected(args, argnums), outside.grad)
+            flat, spec = fresh_leaves(select_arguments(args, argnums), outside.grad)
             check_real(flat, "jacrev", "inputs")
-            output = func(*replaced(args, argnums, tree_unflatten(flat, spec)), **kwargs)
+            output = func(*replace_arguments(args, argnums, tree_unflatten(flat, spec)), **kwargs)
             output, aux = _with_aux(output, has_aux, "vjp(f, *primals)", "output")
             flat_out, out_spec = tree_flatten(output)
             _check_tensors(flat_out, "vjp(f, *primals)", "primals")
@@ -248,10 +248,8 @@ def jacrev(
                 ]
                 columns = [group[0] if len(group) == 1 else _joined(group) for group in zip(*rows, strict=True)]
                 blocks = _split_rows(columns, flat_out, flat)
-            result = tree_unflatten(
-                [tree_unflatten(released(row, own, outside.grad), spec) for row in blocks], out_spec
-            )
-            return (result, released_aux(aux, own, outside.grad)) if has_aux else result
+            result = tree_unflatten([tree_unflatten(release(row, own, outside.grad), spec) for row in blocks], out_spec)
+            return (result, release_aux(aux, own, outside.grad)) if has_aux else result
 
     return jacobian
 

@@ -118,9 +118,9 @@ def local_pairs(node: Any, position: int, slot: int, varying: set[int]) -> Pairs
     if op is None:
         return _everything(made, given)
     treatment = treatments.treatment_of(op)
-    if treatment is treatments.elementwise or treatment is treatments.unreduced and _unreduced(node):
+    if treatment is treatments.treat_elementwise or treatment is treatments.treat_unreduced_loss and _unreduced(node):
         return None if made == given else _broadcast(made, given)
-    if treatment in (treatments.product, treatments.layer, treatments.times_vector):
+    if treatment in (treatments.treat_product, treatments.treat_linear, treatments.treat_times_vector):
         found = _of_product(node, position, made, given, varying)
         if found is not None:
             return found
@@ -129,9 +129,9 @@ def local_pairs(node: Any, position: int, slot: int, varying: set[int]) -> Pairs
         if found is not None:
             return found
     axes: Any = (node.params or {}).get("axis", (node.params or {}).get("axes"))
-    if axes is not None and treatment is treatments.along:
+    if axes is not None and treatment is treatments.treat_along_axes:
         return _grouped(made, given, axes)
-    if treatment is treatments.trailing and position == 0 and made == given:
+    if treatment is treatments.treat_last_axes and position == 0 and made == given:
         return _grouped(made, given, tuple(range(len(given) - axes, len(given))))
     if position == 0 and made[:1] == given[:1] and _keeps_rows(node, treatment, made):
         return _by_row(made, given)
@@ -139,11 +139,11 @@ def local_pairs(node: Any, position: int, slot: int, varying: set[int]) -> Pairs
 
 
 def _keeps_rows(node: Any, treatment: Any, made: tuple) -> bool:
-    if treatment is treatments.planes:
+    if treatment is treatments.treat_convolution:
         return len(made) == len(node.params["stride"]) + 2
-    if treatment is treatments.unreduced_rows:
+    if treatment is treatments.treat_unreduced_row_loss:
         return _unreduced(node)
-    return treatment is treatments.row_wise or treatment is treatments.attended and len(made) > 2
+    return treatment is treatments.treat_row_wise or treatment is treatments.treat_attention and len(made) > 2
 
 
 def _unreduced(node: Any) -> bool:

@@ -15,7 +15,7 @@ from ..core.writes import cut
 from ..ops.shape import alias
 from ..transforms.arrays.batched import Batched, level_of
 from ..transforms.arrays.batching_rules import is_tensor
-from ..transforms.arrays.own_memory import followed
+from ..transforms.arrays.own_memory import is_followed
 from ..utils._pytree import tree_flatten, tree_map, tree_map_only
 
 _depth = transform_depth
@@ -90,14 +90,14 @@ def settle(own: set[Any]) -> None:
             target._settled = True
 
 
-def outer_history(output: Tensor, own: set[Any]) -> bool:
+def has_outer_history(output: Tensor, own: set[Any]) -> bool:
     """True if something outside the transform follows how `output` was computed."""
-    return output._tangent is not None or followed(output._array) or leads_out(output, own)
+    return output._tangent is not None or is_followed(output._array) or leads_out(output, own)
 
 
-def watched(value: Tensor, recording: bool) -> bool:
+def is_watched(value: Tensor, recording: bool) -> bool:
     """True if something outside the transform follows a cotangent or tangent that the transform is given."""
-    return value._tangent is not None or recording and value.requires_grad or followed(value._array)
+    return value._tangent is not None or recording and value.requires_grad or is_followed(value._array)
 
 
 def leads_out(output: Tensor, own: set[Any]) -> bool:
@@ -121,22 +121,22 @@ def leads_out(output: Tensor, own: set[Any]) -> bool:
     return False
 
 
-def released(tree: Any, own: set[Any], recording: bool) -> Any:
+def release(tree: Any, own: set[Any], recording: bool) -> Any:
     """Results on their way out: the history that leads to the transform's own leaves only is forgotten.
 
     Where nothing is recorded outside, all of it is.
     """
     if isinstance(tree, Tensor):
-        return released_one(tree, own, recording)
+        return release_one(tree, own, recording)
     if type(tree) is list:
-        return [released_one(x, own, recording) if isinstance(x, Tensor) else released(x, own, recording) for x in tree]
-    return tree_map_only(Tensor, lambda x: released_one(x, own, recording), tree)
+        return [release_one(x, own, recording) if isinstance(x, Tensor) else release(x, own, recording) for x in tree]
+    return tree_map_only(Tensor, lambda x: release_one(x, own, recording), tree)
 
 
-def released_aux(aux: Any, own: set[Any], recording: bool) -> Any:
+def release_aux(aux: Any, own: set[Any], recording: bool) -> Any:
     """The auxiliary results of a function, without the transform's own history; an error unless they are trees of tensors."""
     check_aux(aux)
-    return released(aux, own, recording)
+    return release(aux, own, recording)
 
 
 def check_aux(aux: Any) -> None:
@@ -159,7 +159,7 @@ def check_real(flat: list[Any], name: str, which: str) -> None:
             )
 
 
-def released_one(x: Tensor, own: set[Any], recording: bool) -> Tensor:
+def release_one(x: Tensor, own: set[Any], recording: bool) -> Tensor:
     """One tensor on its way out of a transform."""
     array = x._array
     if not x.requires_grad and x._tangent is None and (type(array) is not Batched or type(array.array) is ndarray):
@@ -171,7 +171,7 @@ def released_one(x: Tensor, own: set[Any], recording: bool) -> Tensor:
             result = wrap(released_array)
             result._tangent = x._tangent
     if x._tangent is not None:
-        tangents = {level: released_one(tangent, own, recording) for level, tangent in x._tangent.items()}
+        tangents = {level: release_one(tangent, own, recording) for level, tangent in x._tangent.items()}
         if any(tangents[level] is not tangent for level, tangent in x._tangent.items()):
             result._tangent = tangents
     return result
@@ -183,7 +183,7 @@ def _released_inside(array: Batched, own: set, recording: bool) -> Batched:
     if type(inside) is Batched:
         new: Any = _released_inside(inside, own, recording)
     else:
-        new = released_one(inside, own, recording) if is_tensor(inside) else inside
+        new = release_one(inside, own, recording) if is_tensor(inside) else inside
     return array if new is inside else array.same(new)
 
 
@@ -221,13 +221,13 @@ def check_argnums(argnums: Any, count: int) -> None:
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
 
 
-def selected(args: tuple[Any, ...], argnums: Any) -> Any:
+def select_arguments(args: tuple[Any, ...], argnums: Any) -> Any:
     """The arguments that `argnums` names."""
     check_argnums(argnums, len(args))
     return args[argnums] if isinstance(argnums, int) else tuple(args[number] for number in argnums)
 
 
-def replaced(args: tuple[Any, ...], argnums: Any, new: Any) -> tuple[Any, ...]:
+def replace_arguments(args: tuple[Any, ...], argnums: Any, new: Any) -> tuple[Any, ...]:
     """The arguments, with those that `argnums` names exchanged."""
     values = list(args)
     if isinstance(argnums, int):

@@ -14,7 +14,7 @@ from ..core.tape import apply, wrap
 from ..core.tensor import Tensor
 from ..kernels.random import discrete, rejection, streams
 from ..ops.piecewise import zero_gradient
-from ..transforms.arrays.randomness import drawn, drawn_by, drawn_from, refuse_same
+from ..transforms.arrays.randomness import draw_batched, draw_with_generator, draw_with_parameters, refuse_same
 from .checks import certainly, not_implemented_for
 from .creation import into
 from .operands import NUMBERS, as_tensor, common_shape, sizes_of
@@ -51,11 +51,11 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, o
     kind = array.dtype
     refuse_same(array)
     if p is not None:
-        values = drawn(lambda shape: discrete.bernoulli(stream, shape, kind, float(p)), array.shape)
+        values = draw_batched(lambda shape: discrete.bernoulli(stream, shape, kind, float(p)), array.shape)
     else:
         _check_chances(array)
         work = kind if kind == np.float64 else np.dtype(np.float32)
-        values = (drawn_by(streams.uniform, stream, array.shape, work) < array).astype(kind)
+        values = (draw_with_generator(streams.uniform, stream, array.shape, work) < array).astype(kind)
     result = apply(_bernoulli_from, (input, wrap(values)))
     return result if out is None else into(out, result.detach().to(out.dtype))  # ones and zeros fit into any dtype
 
@@ -68,7 +68,9 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     if certainly(np.any(~(input._array >= 0))):  # nan is no rate either
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     stream = _from(generator)
-    return apply(_poisson_from, (input, wrap(drawn_from(lambda rate: rejection.poisson(stream, rate), input._array))))
+    return apply(
+        _poisson_from, (input, wrap(draw_with_parameters(lambda rate: rejection.poisson(stream, rate), input._array)))
+    )
 
 
 @public(out="same")
@@ -90,7 +92,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         chosen = discrete.multinomial(stream, rows, num_samples, replacement)
         return chosen.reshape(*weights.shape[:-1], num_samples)
 
-    return wrap(drawn_from(draw, array))
+    return wrap(draw_with_parameters(draw, array))
 
 
 @public(method=False)
@@ -121,7 +123,7 @@ def normal(
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         kind = _kind(dtype, out)
         center, spread = float(mean), float(std)
-        array = drawn_by(normal_array, stream, sizes_of((size,)), kind, True, center, spread)
+        array = draw_with_generator(normal_array, stream, sizes_of((size,)), kind, True, center, spread)
         return _finish(array, requires_grad, device, layout, out)
     result = _normal_from(stream, mean, std)
     if out is None and result.requires_grad:
@@ -146,9 +148,9 @@ def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
     kind = given._array.dtype
     refuse_same(*(value._array for value in (mean, std) if isinstance(value, Tensor)))
     if not isinstance(std, Tensor):
-        values = drawn(lambda sizes: normal_array(stream, sizes, kind, True, 0.0, float(std)), shape)
+        values = draw_batched(lambda sizes: normal_array(stream, sizes, kind, True, 0.0, float(std)), shape)
         return apply(_normal_by_mean, (mean, wrap(values + mean._array)))
-    values = (drawn(lambda sizes: normal_array(stream, sizes, kind), shape) * std._array).astype(kind)
+    values = (draw_batched(lambda sizes: normal_array(stream, sizes, kind), shape) * std._array).astype(kind)
     if isinstance(mean, Tensor):
         return apply(_normal_by_both, (mean, std, wrap((values + mean._array).astype(kind))))
     return apply(_normal_by_std, (std, wrap((values + np.asarray(mean).astype(kind)).astype(kind))))
@@ -166,4 +168,4 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
         n, p = np.broadcast_arrays(n, p)
         return rejection.binomial(stream, n.astype(kind), np.asarray(p))
 
-    return wrap(drawn_from(draw, count._array, prob._array))
+    return wrap(draw_with_parameters(draw, count._array, prob._array))

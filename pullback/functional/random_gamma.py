@@ -12,7 +12,7 @@ from ..core.tape import apply, wrap
 from ..core.tensor import Tensor
 from ..kernels import draw_slopes
 from ..kernels.random import gammas
-from ..transforms.arrays.randomness import drawn_from
+from ..transforms.arrays.randomness import draw_with_parameters
 from .checks import not_implemented_for
 from .random_sampling import _from
 from .registry import public
@@ -41,7 +41,9 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     if input._array.dtype.itemsize < 4:
         raise not_implemented_for("gamma_cpu", input)
     stream = _from(generator)
-    return apply(_gamma, (input, wrap(drawn_from(lambda alpha: gammas.standard_gamma(stream, alpha), input._array))))
+    return apply(
+        _gamma, (input, wrap(draw_with_parameters(lambda alpha: gammas.standard_gamma(stream, alpha), input._array)))
+    )
 
 
 @public(method=False, direct=True)
@@ -50,7 +52,7 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     if input._array.dtype.itemsize < 4:
         raise not_implemented_for("dirichlet", input)
     stream = _from(generator)
-    return wrap(drawn_from(lambda alpha: gammas.dirichlet(stream, alpha), input._array))
+    return wrap(draw_with_parameters(lambda alpha: gammas.dirichlet(stream, alpha), input._array))
 
 
 @public(method=False, direct=True)

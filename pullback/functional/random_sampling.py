@@ -26,9 +26,9 @@ from ..kernels.order import dense_order, empty_in, ordered
 from ..kernels.random import discrete, streams
 from ..ops.piecewise import zero_gradient
 from ..transforms.arrays.randomness import (
-    drawn_along,
-    drawn_by,
-    drawn_from,
+    draw_in_memory_order,
+    draw_with_generator,
+    draw_with_parameters,
     memory_of_examples,
     refuse_different,
     refuse_same,
@@ -119,7 +119,7 @@ def rand(
     layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1): `rand(2, 3)`."""
-    array = drawn_by(uniform_array, _from(generator), checked_sizes(args, size), _kind(dtype, out))
+    array = draw_with_generator(uniform_array, _from(generator), checked_sizes(args, size), _kind(dtype, out))
     return _finish(array, requires_grad, device, layout, out)
 
 
@@ -129,7 +129,7 @@ def randn(
     layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
 ) -> Tensor:  # fmt: skip
     """Normal numbers of mean 0 and variance 1: `randn(2, 3)`."""
-    array = drawn_by(normal_array, _from(generator), checked_sizes(args, size), _kind(dtype, out))
+    array = draw_with_generator(normal_array, _from(generator), checked_sizes(args, size), _kind(dtype, out))
     return _finish(array, requires_grad, device, layout, out)
 
 
@@ -163,7 +163,9 @@ def randint(
         )
     kind = _kind(int64 if dtype is None and out is None else dtype, out)
     first, end = integer_range(*_limits(low, high, "randint"), kind)
-    array = drawn_by(_integers, _from(generator), checked_sizes((tuple(size),), None), kind, True, first, end)
+    array = draw_with_generator(
+        _integers, _from(generator), checked_sizes((tuple(size),), None), kind, True, first, end
+    )
     return _finish(array, requires_grad, device, layout, out)
 
 
@@ -179,7 +181,7 @@ def randperm(
         check_permutation(n, kind)
     stream = _from(generator)
 
-    return _finish(drawn_by(_permutations, stream, (n,), kind), requires_grad, device, layout, out)
+    return _finish(draw_with_generator(_permutations, stream, (n,), kind), requires_grad, device, layout, out)
 
 
 def _permutations(generator: Any, shape: tuple, kind: np.dtype) -> np.ndarray:
@@ -259,7 +261,7 @@ def _in_memory_order(
     array: Any, kind: np.dtype, draw: Callable[..., np.ndarray], generator: Any, *args: Any, fresh: bool = False
 ) -> Any:
     """Draw values for an array so that they run along its memory: `draw(generator, shape, kind, contiguous, ...)`."""
-    return drawn_along(array, lambda shape, contiguous: draw(generator, shape, kind, contiguous, *args), fresh)
+    return draw_in_memory_order(array, lambda shape, contiguous: draw(generator, shape, kind, contiguous, *args), fresh)
 
 
 @functools.partial(ordered, deciding=())
@@ -367,7 +369,7 @@ def _by_chances_of_examples(x: Tensor, p: Tensor, stream: Any) -> Tensor:
         turned = given.transpose(order)
         return discrete.bernoulli(stream, turned.shape, kind, turned).transpose(tuple(np.argsort(order)))
 
-    values = drawn_from(along_memory, chances)
+    values = draw_with_parameters(along_memory, chances)
     return in_place(x, lambda old: apply(_bernoulli, (old, wrap(values))))
 
 

@@ -43,9 +43,9 @@ def _fusible(tensors: Sequence[Any], batches: bool = False) -> bool:
 
 def _foldable(inputs: tuple[Any, ...], sizes: Any) -> bool:
     """The function of that name in `transforms/arrays/recurrence_rules.py`."""
-    from ..transforms.arrays.recurrence_rules import foldable
+    from ..transforms.arrays.recurrence_rules import can_fold_batch
 
-    return foldable(inputs, sizes)
+    return can_fold_batch(inputs, sizes)
 
 
 def run_cell(mode: str, input: Tensor, state: State, weights: Weights) -> State:

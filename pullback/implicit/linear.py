@@ -20,7 +20,7 @@ from ..core.tape import wrap
 from ..core.tensor import Tensor
 from ..functional.registry import FUNCTIONS
 from ..transforms.arrays.batched import Batched, level_of
-from ..transforms.forward_mode import unknown
+from ..transforms.forward_mode import unknown_cotangent
 from .krylov import solve as krylov_solve
 
 
@@ -60,7 +60,7 @@ def pullback_of(function: Callable[..., Any]) -> Callable[..., Any]:
     def pulled(u: Tensor, *params: Any) -> Tensor:
         record = is_grad_enabled()
         with enable_grad():
-            x = unknown(u, level_among(u, *params))
+            x = unknown_cotangent(u, level_among(u, *params))
             return roots.grad(function(x, *params), x, u, create_graph=record)[0]
 
     return pulled

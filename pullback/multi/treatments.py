@@ -1,4 +1,4 @@
-"""How operations keep the samples of a batch apart: what each makes of `SampleRows` (see `rows.py`). Layouts name them.
+"""How operations keep the samples of a batch apart, given `SampleRows` (see `rows.py`). Layouts name these functions.
 
 A treatment gets the pass, the node and the cotangent rows as an ordinary array (a tuple of arrays for operations with
 several outputs), and returns the gradients of the node's inputs: `SampleRows` for inputs that have the samples along axis 0,
@@ -23,24 +23,24 @@ def _count(g: Any) -> int:
     return len(g[0] if type(g) is tuple else g)
 
 
-def elementwise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
-    """Elements are treated one by one; what was broadcast along axis 0 is shared."""
+def treat_elementwise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+    """Treat elements one by one; an operand that was broadcast along axis 0 is shared by the samples."""
     if node.plan.joint is not None:
         return None
     results: list = [None] * len(node.edges)
-    for position in _asked(sweep, node):
+    for position in _wanted_positions(sweep, node):
         pulled = sweep.pulled(node, g, position)
         if pulled.shape != g.shape:
             pulled = np.broadcast_to(pulled, g.shape)
-        results[position] = _aligned(sweep, pulled, sweep.shape_of(node, position))
+        results[position] = _gradient_of_operand(sweep, pulled, sweep.shape_of(node, position))
     return results
 
 
-def _asked(sweep: RowSweep, node: Any) -> list[int]:
+def _wanted_positions(sweep: RowSweep, node: Any) -> list[int]:
     return [position for position in range(len(node.edges)) if sweep.wanted(node, position)]
 
 
-def _aligned(sweep: RowSweep, pulled: np.ndarray, shape: tuple) -> Any:
+def _gradient_of_operand(sweep: RowSweep, pulled: np.ndarray, shape: tuple) -> Any:
     """The gradient of an operand of `shape`, from gradients of the elements of the result."""
     count = len(pulled)
     if len(shape) == pulled.ndim and shape[0] == count:
@@ -50,14 +50,14 @@ def _aligned(sweep: RowSweep, pulled: np.ndarray, shape: tuple) -> Any:
     return Batched(sum_to(pulled, padded).reshape((count, *shape)), sweep.level)
 
 
-def unreduced(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_unreduced_loss(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """A loss of pairs of elements, without reduction."""
-    return elementwise(sweep, node, g) if node.params.get("reduction") == "none" else None
+    return treat_elementwise(sweep, node, g) if node.params.get("reduction") == "none" else None
 
 
-def row_wise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_row_wise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Every input has the samples along axis 0."""
-    if any(sweep.shape_of(node, position)[:1] != (_count(g),) for position in _asked(sweep, node)):
+    if any(sweep.shape_of(node, position)[:1] != (_count(g),) for position in _wanted_positions(sweep, node)):
         return None
     results = Sweep.call_rules(sweep, node, g)
     return [
@@ -70,7 +70,7 @@ def row_wise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     ]
 
 
-def reshaped(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_reshape(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Another shape for the same elements: parts that follow one another still do, if axis 0 holds whole ones."""
     shape = sweep.shape_of(node, 0)
     if not shape or not sweep.count or shape[0] % sweep.count or not g.size:
@@ -78,39 +78,39 @@ def reshaped(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     return [SampleRows(g.reshape(shape), sweep.level)]
 
 
-def attended(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_attention(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Attention: the samples are apart if there is an axis for them besides those of positions and features."""
-    return row_wise(sweep, node, g) if _main(g).ndim > 2 else None
+    return treat_row_wise(sweep, node, g) if _first_cotangent(g).ndim > 2 else None
 
 
-def unreduced_rows(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_unreduced_row_loss(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """A loss of one number for each sample (or for each of its pixels)."""
-    return row_wise(sweep, node, g) if node.params.get("reduction") == "none" else None
+    return treat_row_wise(sweep, node, g) if node.params.get("reduction") == "none" else None
 
 
-def along(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
-    """Something along axes other than the samples'."""
+def treat_along_axes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+    """Treat an operation along axes other than that of the samples."""
     params = node.params or {}
     axes = params.get("axis", params.get("axes"))
     if axes is None or type(g) is tuple and not node.op.first_only:
         return None
-    ndim = len(sweep.shape_of(node, _asked(sweep, node)[0]))
+    ndim = len(sweep.shape_of(node, _wanted_positions(sweep, node)[0]))
     numbers = axes if isinstance(axes, (tuple, list)) else (axes,)
     if not ndim or any(number % ndim == 0 for number in numbers) or not len(numbers):
         return None
-    return row_wise(sweep, node, g)
+    return treat_row_wise(sweep, node, g)
 
 
-def reordered(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_permute(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Axes in another order, the samples still first."""
-    return row_wise(sweep, node, g) if node.params["axes"][0] == 0 else None
+    return treat_row_wise(sweep, node, g) if node.params["axes"][0] == 0 else None
 
 
-def expanded(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
-    return [_aligned(sweep, g, sweep.shape_of(node, 0))] if sweep.wanted(node, 0) else [None]
+def treat_expand(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+    return [_gradient_of_operand(sweep, g, sweep.shape_of(node, 0))] if sweep.wanted(node, 0) else [None]
 
 
-def picked(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_index(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """An index that takes something of every sample, in their order."""
     index = node.params["index"]
     index = index if isinstance(index, tuple) else (index,)
@@ -123,26 +123,26 @@ def picked(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     else:
         apart = _is_array(first) and first.ndim == 1 and np.array_equal(first, np.arange(sweep.shape_of(node, 0)[0]))
         apart = apart and all(isinstance(i, int) or _is_array(i) and i.ndim == 1 for i in rest)
-    return row_wise(sweep, node, g) if apart else None
+    return treat_row_wise(sweep, node, g) if apart else None
 
 
 def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim > 0
 
 
-def trailing(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_last_axes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """A normalisation over the last axes: each sample on its own, with shared scale and shift."""
-    ndim = len(sweep.shape_of(node, 0)) if sweep.wanted(node, 0) else _main(g).ndim
+    ndim = len(sweep.shape_of(node, 0)) if sweep.wanted(node, 0) else _first_cotangent(g).ndim
     if node.params["axes"] >= ndim:
         return None
     return by_example(sweep, node, g, ("x",), ("extras",))
 
 
-def _main(g: Any) -> np.ndarray:
+def _first_cotangent(g: Any) -> np.ndarray:
     return g[0] if type(g) is tuple else g
 
 
-def sample_by_sample(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_sample_by_sample(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Each sample on its own, with shared weights: group norm, batch norm with fixed statistics, convolutions.
 
     Of convolutions these are the ones that kept columns of all samples together for the gradient of the weight.
@@ -150,13 +150,13 @@ def sample_by_sample(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     return by_example(sweep, node, g, ("x",), ())
 
 
-def planes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_convolution(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Convolutions and their transposes; the samples are axis 0 unless there is just one, without an axis of its own."""
     if g.ndim != len(node.params["stride"]) + 2:
         return None
     results: list = [None] * len(node.edges)
     inner = None
-    for position in _asked(sweep, node):
+    for position in _wanted_positions(sweep, node):
         if position == 0:
             results[0] = SampleRows(sweep.pulled(node, g, 0), sweep.level)
         elif node.op.inputs[position] == "bias":
@@ -167,12 +167,12 @@ def planes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     return results
 
 
-def one_step(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_recurrent_cell(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """A recurrent cell: states of each sample, shared weights."""
     return by_example(sweep, node, g, ("x", "hidden", "cell"), ())
 
 
-def looked_up(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_lookup(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Rows of a table: each sample adds to the rows it looked up."""
     shape, indices = sweep.shape_of(node, 0), sweep.saved(node, "indices")
     if indices is None or node.params.get("by_frequency") or not indices.ndim or len(indices) != len(g):
@@ -184,11 +184,11 @@ def looked_up(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     return [Batched(table, sweep.level), *[None] * (len(node.edges) - 1)]
 
 
-def bagged(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_bags(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     """Rows added up, or the largest taken, in bags: the samples are apart if each has the same number of rows."""
     bags, rows = sweep.saved(node, "bags"), sweep.shape_of(node, 0)[0]
     size = rows // max(sweep.count, 1)
-    each = len(_main(g)) // sweep.count
+    each = len(_first_cotangent(g)) // sweep.count
     if bags is None or not rows or not np.array_equal(bags // each, np.repeat(np.arange(sweep.count), size)):
         return None
     given, *others = Sweep.call_rules(sweep, node, g)
@@ -237,10 +237,10 @@ def _steps(array: np.ndarray) -> np.ndarray:
     return array.reshape(len(array), math.prod(array.shape[1:-1]), array.shape[-1])
 
 
-def layer(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
+def treat_linear(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
     """x @ weight.T + bias."""
     results: list = [None] * len(node.edges)
-    for position in _asked(sweep, node):
+    for position in _wanted_positions(sweep, node):
         name = node.op.inputs[position]
         if name == "x":
             shape = sweep.shape_of(node, 0)
@@ -248,7 +248,7 @@ def layer(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
                 return None
             results[position] = SampleRows(sweep.pulled(node, g, position), sweep.level)
         elif name == "bias":
-            results[position] = _aligned(sweep, g, sweep.shape_of(node, position))
+            results[position] = _gradient_of_operand(sweep, g, sweep.shape_of(node, position))
         else:
             x = sweep.saved(node, "x")
             if x is None or x.ndim < 2 or len(sweep.shape_of(node, position)) != 2:
@@ -262,14 +262,14 @@ def _weight_shape(sweep: RowSweep, node: Any) -> tuple[Any, ...]:
     return () if weight is None else weight.shape
 
 
-def product(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
+def treat_product(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
     """a @ b with the samples in the rows of a, or in both; or beta * x + alpha * (a @ b)."""
     results: list = [None] * len(node.edges)
     params = node.params or {}
-    for position in _asked(sweep, node):
+    for position in _wanted_positions(sweep, node):
         name, shape = node.op.inputs[position], sweep.shape_of(node, position)
         if name == "x":
-            results[position] = _aligned(sweep, g * params["beta"], shape)
+            results[position] = _gradient_of_operand(sweep, g * params["beta"], shape)
         elif name == "a" and len(shape) == g.ndim >= 2 and shape[0] == len(g):
             results[position] = SampleRows(sweep.pulled(node, g, position), sweep.level)
         elif name == "b":
@@ -288,10 +288,10 @@ def product(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
     return results
 
 
-def times_vector(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
+def treat_times_vector(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
     """A matrix of samples times a vector."""
     results: list = [None] * len(node.edges)
-    for position in _asked(sweep, node):
+    for position in _wanted_positions(sweep, node):
         if node.op.inputs[position] == "a":
             if len(sweep.shape_of(node, position)) != 2:
                 return None

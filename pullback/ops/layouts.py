@@ -60,7 +60,7 @@ class Layout:
 
 
 ELEMENTWISE: Layout = Layout(
-    "transforms.arrays.batching_rules:pointwise", "elementwise"
+    "transforms.arrays.batching_rules:batch_elementwise", "treat_elementwise"
 )  # operands broadcast against each other
 
 _AXES, _LAYERS, _PLACES, _MEMORY = (
@@ -74,95 +74,99 @@ _INDICES, _GENERAL = "transforms.arrays.index_rules:", "transforms.arrays.batchi
 
 def along(*names: str) -> Layout:
     """One array, and axes that these parameters give; all others are alike."""
-    return Layout(_AXES + "along", "along", dict.fromkeys(names, "axis"))
+    return Layout(_AXES + "rule_for_axes", "treat_along_axes", dict.fromkeys(names, "axis"))
 
 
 def shaped(rows: str | None = None, **kinds: str) -> Layout:
     """One array, and parameters that are each an 'axis' (or several), a 'shape', an 'index', or have a 'zero' per axis."""
-    return Layout(_AXES + "moved", rows, kinds)
+    return Layout(_AXES + "rule_for_parameters", rows, kinds)
 
 
-ALL_ALONG: Layout = Layout(_AXES + "joined", "along")  # several arrays of the same axes, and the axis that `axis` gives
+ALL_ALONG: Layout = Layout(
+    _AXES + "batch_several_along_axis", "treat_along_axes"
+)  # several arrays of the same axes, and the axis that `axis` gives
 
 # one array
-SAME: Layout = Layout(_AXES + "unchanged", "elementwise")  # elements stay where they are, whatever their dtype
+SAME: Layout = Layout(
+    _AXES + "batch_unchanged", "treat_elementwise"
+)  # elements stay where they are, whatever their dtype
 LEADING: Layout = Layout(
-    _LAYERS + "leading", "row_wise"
+    _LAYERS + "leading", "treat_row_wise"
 )  # the last axes alone are looked at, the same number in all arrays
-LAST_AXES: Layout = Layout(_AXES + "unchanged")  # the same, of one matrix
-SQUEEZED: Layout = shaped("row_wise", axes="axis", axis="axis")
-RESHAPED: Layout = Layout(_AXES + "reshape", "reshaped")
-PERMUTED: Layout = Layout(_AXES + "permute", "reordered")
-EXPANDED: Layout = Layout(_AXES + "expand", "expanded")
-REPEATED: Layout = Layout(_AXES + "repeat")
+LAST_AXES: Layout = Layout(_AXES + "batch_unchanged")  # the same, of one matrix
+SQUEEZED: Layout = shaped("treat_row_wise", axes="axis", axis="axis")
+RESHAPED: Layout = Layout(_AXES + "batch_reshape", "treat_reshape")
+PERMUTED: Layout = Layout(_AXES + "batch_permute", "treat_permute")
+EXPANDED: Layout = Layout(_AXES + "batch_expand", "treat_expand")
+REPEATED: Layout = Layout(_AXES + "batch_repeat")
 PADDED: Layout = shaped(before="zero", after="zero")
 OF_SHAPE: Layout = shaped(shape="shape")
 DIAGONAL: Layout = shaped(axis1="axis", axis2="axis", shape="shape")
-DIAGONAL_REPLACED: Layout = Layout(_AXES + "diagonal_replaced")
-WINDOWS: Layout = Layout(_AXES + "windows")
-WINDOWS_JOINED: Layout = Layout(_AXES + "windows_joined")
-MEDIAN_OF_ALL: Layout = Layout(_AXES + "median")
-TRACE: Layout = Layout(_AXES + "trace")
-PSEUDO_INVERSE: Layout = Layout(_AXES + "pseudo_inverse")
+DIAGONAL_REPLACED: Layout = Layout(_AXES + "batch_replace_diagonal")
+WINDOWS: Layout = Layout(_AXES + "batch_windows")
+WINDOWS_JOINED: Layout = Layout(_AXES + "batch_join_windows")
+MEDIAN_OF_ALL: Layout = Layout(_AXES + "batch_median")
+TRACE: Layout = Layout(_AXES + "batch_trace")
+PSEUDO_INVERSE: Layout = Layout(_AXES + "batch_pseudo_inverse")
 UNKNOWN_SHAPE: Layout = Layout(_GENERAL + "refuse_dynamic_shape")  # it depends on values
 
 # basic and other indices
-SLICED: Layout = shaped("picked", index="index")  # `index` has an entry for each axis
-INSERTED: Layout = shaped("row_wise", index="index")
+SLICED: Layout = shaped("treat_index", index="index")  # `index` has an entry for each axis
+INSERTED: Layout = shaped("treat_row_wise", index="index")
 PLACED: Layout = shaped(index="index", shape="shape")
-REPLACED: Layout = Layout(_AXES + "replaced")
-PICKED: Layout = Layout(_INDICES + "picked", "picked", own_index=_INDICES + "picked_by_batch")
-PUT: Layout = Layout(_INDICES + "picked", own_index=_INDICES + "picked_by_batch")
-GATHERED: Layout = Layout(_PLACES + "along_with_indices", "along")
-SCATTERED: Layout = Layout(_PLACES + "along_with_indices")
-TAKEN: Layout = Layout(_PLACES + "taken")
-PUT_FLAT: Layout = Layout(_PLACES + "put_flat")
-SLICES_FILLED: Layout = Layout(_PLACES + "slices_filled")
-SLICES_AT: Layout = Layout(_PLACES + "slices_at")
-SEARCHED: Layout = Layout(_PLACES + "searched")
-FOUND_AMONG: Layout = Layout(_PLACES + "found_among")
-FILLED: Layout = Layout(_AXES + "filled", "elementwise")
-FILLED_WITH: Layout = Layout(_AXES + "filled_with")
+REPLACED: Layout = Layout(_AXES + "batch_replace_slice")
+PICKED: Layout = Layout(_INDICES + "batch_index", "treat_index", own_index=_INDICES + "batch_own_index")
+PUT: Layout = Layout(_INDICES + "batch_index", own_index=_INDICES + "batch_own_index")
+GATHERED: Layout = Layout(_PLACES + "batch_along_with_indices", "treat_along_axes")
+SCATTERED: Layout = Layout(_PLACES + "batch_along_with_indices")
+TAKEN: Layout = Layout(_PLACES + "batch_take")
+PUT_FLAT: Layout = Layout(_PLACES + "batch_put")
+SLICES_FILLED: Layout = Layout(_PLACES + "batch_fill_slices")
+SLICES_AT: Layout = Layout(_PLACES + "batch_slices")
+SEARCHED: Layout = Layout(_PLACES + "batch_search_sorted")
+FOUND_AMONG: Layout = Layout(_PLACES + "batch_isin")
+FILLED: Layout = Layout(_AXES + "batch_masked_fill", "treat_elementwise")
+FILLED_WITH: Layout = Layout(_AXES + "batch_fill_all")
 
 # memory
-STRIDED: Layout = Layout(_MEMORY + "strided")
-RESTRIDED: Layout = Layout(_MEMORY + "restrided")
-WRITTEN: Layout = Layout(_MEMORY + "written")
-COPIED_INTO: Layout = Layout(_AXES + "copied_into")
+STRIDED: Layout = Layout(_MEMORY + "batch_strided")
+RESTRIDED: Layout = Layout(_MEMORY + "batch_restrided")
+WRITTEN: Layout = Layout(_MEMORY + "batch_write_strided")
+COPIED_INTO: Layout = Layout(_AXES + "batch_copy_into")
 
 # products
-PRODUCT: Layout = Layout(_AXES + "multiplied", "product")
-PRODUCT_OF_STACKS: Layout = Layout(_AXES + "multiplied", "row_wise")
-PRODUCT_WITH_VECTOR: Layout = Layout(_AXES + "multiplied", "times_vector")
-PRODUCT_OF_VECTORS: Layout = Layout(_AXES + "multiplied")
-TIMES_TRANSPOSED: Layout = Layout(_AXES + "times_transposed")
-TRANSPOSED_TIMES: Layout = Layout(_AXES + "transposed_times")
-VDOT: Layout = Layout(_AXES + "vdot")
-PRODUCT_ADDED: Layout = Layout(_AXES + "product_added", "product")
-PRODUCTS_ADDED: Layout = Layout(_AXES + "batch_added")
-LAYER: Layout = Layout(_AXES + "layer", "layer")
-CONTRACTION: Layout = Layout(_AXES + "contraction")
-MATRICES: Layout = Layout(_AXES + "matrices")  # two operands, whose axes before the last two broadcast
-MATRIX_AND_VECTOR: Layout = Layout(_AXES + "matrix_and_vector")
-BLOCKS: Layout = Layout(_AXES + "blocks")
-DISTANCE: Layout = Layout(_AXES + "distance")
+PRODUCT: Layout = Layout(_AXES + "batch_matmul", "treat_product")
+PRODUCT_OF_STACKS: Layout = Layout(_AXES + "batch_matmul", "treat_row_wise")
+PRODUCT_WITH_VECTOR: Layout = Layout(_AXES + "batch_matmul", "treat_times_vector")
+PRODUCT_OF_VECTORS: Layout = Layout(_AXES + "batch_matmul")
+TIMES_TRANSPOSED: Layout = Layout(_AXES + "batch_times_transposed")
+TRANSPOSED_TIMES: Layout = Layout(_AXES + "batch_transposed_times")
+VDOT: Layout = Layout(_AXES + "batch_vdot")
+PRODUCT_ADDED: Layout = Layout(_AXES + "batch_add_product", "treat_product")
+PRODUCTS_ADDED: Layout = Layout(_AXES + "batch_add_products")
+LAYER: Layout = Layout(_AXES + "batch_linear", "treat_linear")
+CONTRACTION: Layout = Layout(_AXES + "batch_contraction")
+MATRICES: Layout = Layout(_AXES + "batch_matrices")  # two operands, whose axes before the last two broadcast
+MATRIX_AND_VECTOR: Layout = Layout(_AXES + "batch_matrix_and_vector")
+BLOCKS: Layout = Layout(_AXES + "batch_block_diagonal")
+DISTANCE: Layout = Layout(_AXES + "batch_distance")
 
 # layers
 SAMPLES: Layout = Layout(_LAYERS + "samples")  # arrays of samples: the first axis is theirs
-CONVOLVED: Layout = Layout(_LAYERS + "convolved", "planes")
+CONVOLVED: Layout = Layout(_LAYERS + "convolved", "treat_convolution")
 CONVOLVED_WEIGHT: Layout = Layout(_LAYERS + "convolved_weight")
-CONVOLVED_KEEPING: Layout = Layout(_GENERAL + "example_by_example", "sample_by_sample")
+CONVOLVED_KEEPING: Layout = Layout(_GENERAL + "example_by_example", "treat_sample_by_sample")
 CHANNELS: Layout = Layout(_LAYERS + "channels_normalized")  # statistics of axis 1 over everything else
-GIVEN_CHANNELS: Layout = Layout(_LAYERS + "channels_normalized", "sample_by_sample")
-GROUPS: Layout = Layout("ops.normalization:grouped", "sample_by_sample")
-LAST_NORMALIZED: Layout = Layout(_LAYERS + "normalized", "trailing")  # as many of the last axes as `axes` says
-ATTENTION: Layout = Layout(_LAYERS + "attended", "attended")
-ROWS_OF_TABLE: Layout = Layout(_LAYERS + "looked_up", "looked_up")
+GIVEN_CHANNELS: Layout = Layout(_LAYERS + "channels_normalized", "treat_sample_by_sample")
+GROUPS: Layout = Layout("ops.normalization:grouped", "treat_sample_by_sample")
+LAST_NORMALIZED: Layout = Layout(_LAYERS + "normalized", "treat_last_axes")  # as many of the last axes as `axes` says
+ATTENTION: Layout = Layout(_LAYERS + "attended", "treat_attention")
+ROWS_OF_TABLE: Layout = Layout(_LAYERS + "looked_up", "treat_lookup")
 SPARSE_ROWS_OF_TABLE: Layout = Layout(_LAYERS + "looked_up")
 COLLECTED: Layout = Layout(_LAYERS + "collected")
-BAGS: Layout = Layout(_GENERAL + "example_by_example", "bagged")
-STEP: Layout = Layout(_GENERAL + "example_by_example", "one_step")  # of a recurrent cell
-STEPS: Layout = Layout("transforms.arrays.recurrence_rules:folded")
-ELEMENTWISE_LOSS: Layout = Layout(_LAYERS + "elementwise_loss", "unreduced")
-CLASSES: Layout = Layout(_LAYERS + "class_loss", "unreduced_rows")
+BAGS: Layout = Layout(_GENERAL + "example_by_example", "treat_bags")
+STEP: Layout = Layout(_GENERAL + "example_by_example", "treat_recurrent_cell")  # of a recurrent cell
+STEPS: Layout = Layout("transforms.arrays.recurrence_rules:batch_recurrence")
+ELEMENTWISE_LOSS: Layout = Layout(_LAYERS + "elementwise_loss", "treat_unreduced_loss")
+CLASSES: Layout = Layout(_LAYERS + "class_loss", "treat_unreduced_row_loss")
 PLACED_CLASSES: Layout = Layout(_LAYERS + "placed_classes")

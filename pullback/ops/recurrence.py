@@ -131,7 +131,7 @@ def _layer_pullback(
 ) -> tuple[Any, ...]:  # fmt: skip
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
     slopes, params = _layer_slopes(g, mode), {"mode": mode, "sizes": sizes, "reverse": reverse}
-    found = seams.folded_pullback(slopes, arrays, extras[:3], needs, params)
+    found = seams.batch_recurrence_pullback(slopes, arrays, extras[:3], needs, params)
     return found if found is not None else seams.recorded_pullback(composed_layer, slopes, arrays, params, needs)
 
 

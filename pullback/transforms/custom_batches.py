@@ -43,12 +43,12 @@ class _Call:
     def inputs(self, payloads: Any, level: int) -> tuple[Any, ...]:
         """The arguments, as batches of a level."""
         values = list(self.args)
-        for number, inside in zip(self.positions, entered(payloads, self.batched, level), strict=True):
+        for number, inside in zip(self.positions, enter_level(payloads, self.batched, level), strict=True):
             values[number] = inside
         return tuple(values)
 
 
-def entered(payloads: Any, batched: list[bool], level: int) -> list[Any]:
+def enter_level(payloads: Any, batched: list[bool], level: int) -> list[Any]:
     """Tensors as batches of a level; None stays None."""
     return [
         None if payload is None else wrap(Batched(payload_of(payload, level), level, flag))
@@ -56,8 +56,8 @@ def entered(payloads: Any, batched: list[bool], level: int) -> list[Any]:
     ]
 
 
-def left(value: Any, level: int, size: int, batched: bool) -> Any:
-    """A value out of its batch: with a batch axis, or for what all examples share, the sum over them."""
+def leave_level(value: Any, level: int, size: int, batched: bool) -> Any:
+    """The value inside a batch: with a batch axis if `batched`, else the sum over all examples, which share the value."""
     if value is None:
         return None
     array = value._array
@@ -80,7 +80,7 @@ class _OnBatch(Function):
             output = call.cls.forward(*call.inputs(payloads, level))
             call.single = not isinstance(output, tuple)
             outputs = (output,) if call.single else output
-            results = tuple(left(part, level, call.size, True) for part in outputs)
+            results = tuple(leave_level(part, level, call.size, True) for part in outputs)
             call.outputs_batched = [True] * len(results)
         return results[0] if call.single else results
 
@@ -97,10 +97,10 @@ class _OnBatch(Function):
         with batch_level() as level:
             inner = _context(call, ctx.saved_tensors, level)
             inner.needs_input_grad = _spread_out(call, ctx.needs_input_grad[1:])
-            found = call.cls.backward(inner, *entered(gradients, call.outputs_batched, level))
+            found = call.cls.backward(inner, *enter_level(gradients, call.outputs_batched, level))
             found = found if isinstance(found, tuple) else (found,)
             answers = [
-                left(found[number], level, call.size, flag)
+                leave_level(found[number], level, call.size, flag)
                 for number, flag in zip(call.positions, call.batched, strict=True)
             ]
         return None, *answers
@@ -111,13 +111,13 @@ class _OnBatch(Function):
         with batch_level() as level:
             inner = _context(call, ctx.saved_tensors, level)
             moving = list(call.args)
-            for number, tangent in zip(call.positions, entered(tangents, call.batched, level), strict=True):
+            for number, tangent in zip(call.positions, enter_level(tangents, call.batched, level), strict=True):
                 moving[number] = tangent
             for number, value in enumerate(moving):
                 moving[number] = value if isinstance(value, Tensor) else None
             found = call.cls.jvp(_ForwardContext(inner), *moving)
             found = found if isinstance(found, tuple) else (found,)
-            answers = tuple(left(part, level, call.size, True) for part in found)
+            answers = tuple(leave_level(part, level, call.size, True) for part in found)
         return answers[0] if call.single else answers
 
 
@@ -131,7 +131,7 @@ def _spread_out(call: _Call, needs: Any) -> tuple[bool, ...]:
 def _context(call: _Call, saved: Any, level: int) -> Context:
     """The ctx that `setup_context` fills from inputs and outputs, given to it as batches."""
     count = len(call.positions)
-    outputs = tuple(entered(saved[count:], call.outputs_batched, level))
+    outputs = tuple(enter_level(saved[count:], call.outputs_batched, level))
     return Context(call.cls, call.inputs(saved[:count], level), outputs[0] if call.single else outputs)
 
 
@@ -147,5 +147,5 @@ def run_on_payloads(cls: type[Function], args: tuple[Any, ...], level: int, reco
             output = cls.apply(*call.args)
             call.single = not isinstance(output, tuple)
             call.outputs_batched = [False] * (1 if call.single else len(output))
-    results = entered((output,) if call.single else output, call.outputs_batched, level)
+    results = enter_level((output,) if call.single else output, call.outputs_batched, level)
     return results[0] if call.single else tuple(results)

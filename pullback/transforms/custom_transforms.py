@@ -214,7 +214,7 @@ def _apply_batched(cls: type[Function], args: tuple, level: int) -> Any:
                 "vmap staticmethod. Please set generate_vmap_rule=False or delete the overriden vmap staticmethod to "
                 f"avoid ambiguity. {_NOTES}"
             )
-        if not any(_followed(value, level) for value in args):
+        if not any(_is_followed(value, level) for value in args):
             return run_function(cls, args)  # its code runs on batches as it is
         from .custom_batches import run_on_payloads
 
@@ -226,14 +226,14 @@ def _apply_batched(cls: type[Function], args: tuple, level: int) -> Any:
             f"the vmap staticmethod or set generate_vmap_rule=True. {_NOTES}"
         )
     leaves, structure = tree_flatten(args)
-    leaves = [_lifted(value, level) for value in leaves]
+    leaves = [_as_constant(value, level) for value in leaves]
     recording = current_mode().grad
     return run_function(
-        cls, tree_unflatten(leaves, structure), forward=lambda *values: _by_rule(cls, values, level, recording)
+        cls, tree_unflatten(leaves, structure), forward=lambda *values: _call_vmap_rule(cls, values, level, recording)
     )
 
 
-def _followed(value: Any, level: int) -> bool:
+def _is_followed(value: Any, level: int) -> bool:
     """True if a tape or a tangent outside the batch follows a value."""
     inside = value._array.array if isinstance(value, Tensor) and level and level_of(value._array) == level else value
     while True:
@@ -247,9 +247,9 @@ def _followed(value: Any, level: int) -> bool:
             inside = inside._array
 
 
-def _lifted(value: Any, level: int) -> Any:
-    """A tensor from outside the batch that has a history there: inside, it is a constant."""
-    if isinstance(value, Tensor) and level_of(value._array) != level and _followed(value, level):
+def _as_constant(value: Any, level: int) -> Any:
+    """A tensor with a history outside the batch, as a constant inside it; other values as they are."""
+    if isinstance(value, Tensor) and level_of(value._array) != level and _is_followed(value, level):
         return wrap(Batched(payload_of(value, level), level, False))
     return value
 
@@ -265,12 +265,12 @@ def outside_batch(level: int, recording: bool) -> Iterator[None]:
         set_mode(mode)
 
 
-def _by_rule(cls: type[Function], args: tuple, level: int, recording: bool) -> Any:
+def _call_vmap_rule(cls: type[Function], args: tuple, level: int, recording: bool) -> Any:
     """Call the function's own `vmap` on whole batches, one level further out."""
     from .arrays.randomness import randomness_at
 
     leaves, structure = tree_flatten(args)
-    wholes, dims = zip(*[_left(value, level) for value in leaves])
+    wholes, dims = zip(*[_payload_and_dim(value, level) for value in leaves])
     inside = tree_unflatten(wholes, structure)
     sizes = [whole.shape[dim] for whole, dim in zip(wholes, dims) if dim is not None]
     with outside_batch(level, recording):
@@ -279,12 +279,12 @@ def _by_rule(cls: type[Function], args: tuple, level: int, recording: bool) -> A
         else:
             result = cls.apply(*inside)
     if sizes:
-        return _results_of_rule(cls, result, level)
+        return _wrap_rule_results(cls, result, level)
     # the same for all examples
-    return tuple(_shared(part, level) for part in result) if isinstance(result, tuple) else _shared(result, level)
+    return tuple(_share(part, level) for part in result) if isinstance(result, tuple) else _share(result, level)
 
 
-def _left(value: Any, level: int) -> tuple[Any, int | None]:
+def _payload_and_dim(value: Any, level: int) -> tuple[Any, int | None]:
     """The tensor inside a batch of a level, and the dim of its examples; for other values, the value and None."""
     array: Any = value._array if isinstance(value, Tensor) else None
     if level_of(array) != level:
@@ -294,7 +294,7 @@ def _left(value: Any, level: int) -> tuple[Any, int | None]:
     return whole.movedim(0, dim) if dim else whole, dim if array.batched else None
 
 
-def _results_of_rule(cls: type[Function], result: Any, level: int) -> Any:
+def _wrap_rule_results(cls: type[Function], result: Any, level: int) -> Any:
     """The batches for the pair that a `vmap` static method returned: outputs and dims of the examples."""
     if not (isinstance(result, tuple) and len(result) == 2):
         raise RuntimeError(
@@ -310,14 +310,14 @@ def _results_of_rule(cls: type[Function], result: Any, level: int) -> Any:
             f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
             f"{tree_flatten(out_dims)[1]} but output has structure {structure}. {_NOTES}"
         )
-    return tree_unflatten([_entered(part, dim, level) for part, dim in zip(leaves, dims, strict=True)], structure)
+    return tree_unflatten([_enter_level(part, dim, level) for part, dim in zip(leaves, dims, strict=True)], structure)
 
 
-def _shared(value: Any, level: int) -> Any:
+def _share(value: Any, level: int) -> Any:
     return wrap(Batched(payload_of(value, level), level, False)) if isinstance(value, Tensor) else value
 
 
-def _entered(value: Any, dim: int | None, level: int) -> Any:
+def _enter_level(value: Any, dim: int | None, level: int) -> Any:
     if not isinstance(value, Tensor) or dim is None:
         return value
     moved = value.movedim(dim, 0) if dim else value

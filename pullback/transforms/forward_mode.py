@@ -33,7 +33,7 @@ from .safe_mode import rules_running
 
 def apply_dual(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mode: Mode, level: int) -> Any:
     """Run an operation whose inputs have tangents of `level`, which is the innermost."""
-    if level == 1 and _nothing_else(mode):  # without these tangents, operations are ordinary ones
+    if level == 1 and _only_forward_mode(mode):  # without these tangents, operations are ordinary ones
         set_mode(RECORD if mode.grad else NO_GRAD)
         try:
             result = tape.apply(op, inputs, params)
@@ -51,7 +51,7 @@ def apply_dual(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, m
     return result
 
 
-def _nothing_else(mode: Mode) -> bool:
+def _only_forward_mode(mode: Mode) -> bool:
     """True if no mode but forward mode is on, so that `apply_dual` can take the short way."""
     return not (
         mode.batch_level or mode.inference or mode.saved_hooks or mode.safe or mode.autocast is not None
@@ -103,13 +103,13 @@ def forget_level(level: int) -> None:
     for reference in _open_levels.carriers.pop(level, ()):
         carrier = reference()
         if isinstance(carrier, Tensor):
-            carrier._tangent = _without(carrier._tangent, level)
+            carrier._tangent = _without_level(carrier._tangent, level)
         elif carrier is not None:
             kept = carrier.notes["tangents"]
-            carrier.notes["tangents"] = {number: _without(tangents, level) for number, tangents in kept.items()}
+            carrier.notes["tangents"] = {number: _without_level(tangents, level) for number, tangents in kept.items()}
 
 
-def _without(tangents: dict[int, Tensor] | None, level: int) -> dict[int, Tensor] | None:
+def _without_level(tangents: dict[int, Tensor] | None, level: int) -> dict[int, Tensor] | None:
     return {number: tangent for number, tangent in (tangents or {}).items() if number != level} or None
 
 
@@ -315,7 +315,7 @@ def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: 
     recording = current_mode().grad
     with enable_grad():
         level = max(getattr(getattr(value, "_array", None), "level", 0) for value in (*primals, *tangents))
-        cotangents = tuple(unknown(out, level) if _differentiable(out) else None for out in outs)
+        cotangents = tuple(unknown_cotangent(out, level) if _differentiable(out) else None for out in outs)
         pulled = _pulled_back(op, primals, tangents, params, outs, cotangents)
     roots, weights = [], []
     for primal, tangent, gradient in zip(primals, tangents, pulled, strict=True):
@@ -327,7 +327,7 @@ def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: 
         return [
             None if cotangent is None else _zeros_like(out) for cotangent, out in zip(cotangents, outs, strict=True)
         ]
-    record = recording or _watched((*primals, *tangents))
+    record = recording or _is_watched((*primals, *tangents))
     found = iter(grad(roots, wanted, weights, create_graph=record, retain_graph=True, allow_unused=True))
     answers: list = []
     for out, cotangent in zip(outs, cotangents, strict=True):
@@ -339,18 +339,18 @@ def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: 
     return answers
 
 
-def _watched(values: tuple) -> bool:
+def _is_watched(values: tuple) -> bool:
     """True if a level outside, of forward mode or around a batch, follows one of these values."""
     for value in values:
         if isinstance(value, Tensor) and (value._tangent is not None or type(value._array) is not np.ndarray):
-            from .arrays.own_memory import followed
+            from .arrays.own_memory import is_followed
 
-            if value._tangent is not None or followed(value._array):
+            if value._tangent is not None or is_followed(value._array):
                 return True
     return False
 
 
-def unknown(out: Tensor, level: int) -> Tensor:
+def unknown_cotangent(out: Tensor, level: int) -> Tensor:
     """A leaf like `out` that requires grad; if batches take part, on the tape inside the innermost."""
     array: Any = np.zeros(out._array.shape, out._array.dtype)
     if level:

@@ -116,7 +116,7 @@ def test_layouts_have_rules():
     with pytest.raises(AttributeError, match="nowhere"):
         _ = Layout("transforms.arrays.axis_rules:nowhere").rule
     with pytest.raises(AttributeError, match="nowhere"):
-        _ = Layout("transforms.arrays.axis_rules:unchanged", "nowhere").rows
+        _ = Layout("transforms.arrays.axis_rules:batch_unchanged", "nowhere").rows
 
 
 LAYOUTS = {name: each for name, each in vars(layouts).items() if isinstance(each, Layout)}

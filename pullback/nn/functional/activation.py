@@ -21,7 +21,7 @@ from ...kernels.random.discrete import rrelu_noise
 from ...kernels.random.streams import exponential
 from ...ops import activation as ops
 from ...transforms import autocast
-from ...transforms.arrays.randomness import drawn, drawn_from
+from ...transforms.arrays.randomness import draw_batched, draw_with_parameters
 from ._common import constant, float_tensor, generator, layer_function
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -243,7 +243,7 @@ def rrelu(
     need_room_inside(upper, x._array.dtype)
     if not training:
         return _activated(ops.rrelu, x, inplace, {"slope": (float(lower) + float(upper)) / 2})
-    noise = constant(drawn_from(lambda values: rrelu_noise(generator(), values, lower, upper), x._array))
+    noise = constant(draw_with_parameters(lambda values: rrelu_noise(generator(), values, lower, upper), x._array))
     if inplace:
         return in_place(x, lambda x: apply(ops.rrelu_with_noise, (x, noise)))
     return apply(ops.rrelu_with_noise, (x, noise))
@@ -333,7 +333,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
             "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
             f"specified {logits.dtype.type_name}"
         )
-    draws = drawn(lambda shape: exponential(generator(), shape, array.dtype), array.shape)
+    draws = draw_batched(lambda shape: exponential(generator(), shape, array.dtype), array.shape)
     soft = reductions.softmax((logits + constant(-np.log(draws))) / tau, dim)
     if not hard:
         return soft

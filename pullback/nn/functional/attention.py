@@ -17,7 +17,7 @@ from ...functional.registry import FUNCTIONS
 from ...kernels.random.discrete import dropout_mask
 from ...ops.attention import attention
 from ...transforms import autocast
-from ...transforms.arrays.randomness import drawn
+from ...transforms.arrays.randomness import draw_batched
 from ._common import constant, generator, layer_function
 from .dropout import dropout
 from .padding import pad
@@ -109,7 +109,7 @@ def _dropout_of_scores(shape: tuple, query: Tensor, p: float) -> Tensor:
     kind = query._array.dtype
     if p == 1:
         return constant(np.zeros(shape, kind))
-    return constant(drawn(lambda sizes: dropout_mask(generator(), sizes, kind, p), shape))
+    return constant(draw_batched(lambda sizes: dropout_mask(generator(), sizes, kind, p), shape))
 
 
 def _repeated_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:

@@ -18,7 +18,7 @@ from ...functional.arithmetic import mul
 from ...functional.operands import sizes_of
 from ...functional.refusals import blamed
 from ...kernels.random.discrete import alpha_dropout_noise, dropout_mask, feature_noise_shape
-from ...transforms.arrays.randomness import drawn, drawn_along
+from ...transforms.arrays.randomness import draw_batched, draw_in_memory_order
 from ._common import constant, generator, layer_function
 
 
@@ -29,7 +29,7 @@ def _check(p: float) -> None:
 
 def _mask(array: Any, draw: Callable[..., np.ndarray]) -> Any:
     """A mask drawn as torch draws it: along the input's memory, but inside `vmap` in the order of its dims."""
-    return drawn(draw, array.shape) if current_mode().batch_level else drawn_along(array, draw)
+    return draw_batched(draw, array.shape) if current_mode().batch_level else draw_in_memory_order(array, draw)
 
 
 def _needs_float(input: Tensor) -> None:
@@ -68,7 +68,9 @@ def feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplac
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if p == 1:
         return _multiplied(input, np.zeros((), array.dtype), inplace)
-    mask = drawn(lambda shape: dropout_mask(generator(), shape, array.dtype, p), feature_noise_shape(array.shape))
+    mask = draw_batched(
+        lambda shape: dropout_mask(generator(), shape, array.dtype, p), feature_noise_shape(array.shape)
+    )
     return _multiplied(input, mask, inplace)
 
 
@@ -151,7 +153,7 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, features: boo
 
     if features:
         sizes = feature_noise_shape(array.shape)
-        noise = (drawn(scale, sizes), drawn(shift, sizes))
+        noise = (draw_batched(scale, sizes), draw_batched(shift, sizes))
     else:
         noise = (_mask(array, scale), _mask(array, shift))
     return in_place(input, _scaled_and_shifted, noise) if inplace else _scaled_and_shifted(input, noise)

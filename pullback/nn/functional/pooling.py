@@ -19,7 +19,7 @@ from ...functional.operands import SMALLEST_TOO_LARGE, in_64_bits
 from ...functional.out_argument import store
 from ...kernels.random.streams import uniform
 from ...ops import pooling as ops
-from ...transforms.arrays.randomness import drawn
+from ...transforms.arrays.randomness import draw_batched
 from ._common import constant, generator, ints, layer_function
 
 Sizes = int | Sequence[int]
@@ -490,7 +490,7 @@ def _fractional(
     batch, channels = (1 if input.ndim == axes + 1 else input.shape[0]), input.shape[-axes - 1]
     if samples is None:
         kind = input._array.dtype
-        samples = constant(drawn(lambda shape: uniform(generator(), shape, kind), (batch, channels, axes)))
+        samples = constant(draw_batched(lambda shape: uniform(generator(), shape, kind), (batch, channels, axes)))
     _check_samples(samples, input, batch, channels, axes)
     if samples.shape[0] != batch:
         samples = samples[:batch]

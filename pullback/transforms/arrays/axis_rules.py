@@ -1,4 +1,8 @@
-"""Batching rules of operations that move axes, and of products: which parameters are axes, shapes or indices."""
+"""Batching rules of operations that move axes, and of products.
+
+A rule for a batch is the operation itself with other parameters: the batch axis is axis 0, so an axis counts one more, a
+shape begins with the number of examples, an index with a full slice.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,11 @@ from ...core.op import conjugate
 from .batched import multiply, raw
 from .batching_rules import (
     Rule,
+    align_axes,
+    batch_elementwise,
     example_by_example,
     is_tensor,
-    lined_up,
     ndim_of,
-    pointwise,
     with_batch_axes,
     with_batch_axis,
 )
@@ -27,12 +31,13 @@ _ALL = slice(None)
 # --- parameters of one array ---
 
 
-def moved(**kinds: str) -> Rule:
-    """One array; each named parameter is an 'axis' (or several), a 'shape', an 'index', or has a 'zero' per axis."""
+def rule_for_parameters(**kinds: str) -> Rule:
+    """The rule for one array with these parameters: an 'axis' (or several), a 'shape', an 'index', or a 'zero' per axis."""
 
     def rule(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
         changed = {
-            name: _shifted(value, kinds[name], size) if name in kinds else value for name, value in params.items()
+            name: _shift_parameter(value, kinds[name], size) if name in kinds else value
+            for name, value in params.items()
         }
         value = values[0]
         return op.forward(value, **changed) if type(value) is np.ndarray else op(value, **changed)
@@ -40,9 +45,9 @@ def moved(**kinds: str) -> Rule:
     return rule
 
 
-def along(**axes: str) -> Rule:
-    """One array, and axes that these parameters give: all others are alike, so the batch is one more."""
-    shifted = moved(**axes)
+def rule_for_axes(**axes: str) -> Rule:
+    """The rule for one array and the axes in these parameters: all others are treated alike, and the batch is one more."""
+    shifted = rule_for_parameters(**axes)
 
     def rule(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
         ndim = ndim_of(values[0], True)
@@ -57,13 +62,13 @@ def _is_inside(axis: Any, ndim: int) -> bool:
     return isinstance(axis, int) and 0 <= axis < ndim or isinstance(axis, tuple) and all(0 <= a < ndim for a in axis)
 
 
-def _shifted(value: Any, kind: str, size: int) -> Any:
+def _shift_parameter(value: Any, kind: str, size: int) -> Any:
     if kind == "axis":
         return value + 1 if isinstance(value, int) else tuple([axis + 1 for axis in value])
     return (_ALL if kind == "index" else size if kind == "shape" else int(kind == "one"), *value)
 
 
-def reshape(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_reshape(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     (value,) = values
     shape = (size, *params["shape"])
     if is_tensor(value):
@@ -71,37 +76,37 @@ def reshape(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any]
     return op.forward(value, shape=shape) if type(value) is np.ndarray else op(value, shape=shape)
 
 
-def permute(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_permute(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     axes = (0, *[axis + 1 for axis in params["axes"]])
     return op.forward(values[0], axes=axes) if type(values[0]) is np.ndarray else op(values[0], axes=axes)
 
 
-def expand(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_expand(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     shape = params["shape"]
-    return op(lined_up(values[0], True, len(shape)), shape=(size, *shape))
+    return op(align_axes(values[0], True, len(shape)), shape=(size, *shape))
 
 
-def repeat(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_repeat(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     repeats = params["repeats"]
-    return op(lined_up(values[0], True, len(repeats)), repeats=(1, *repeats))
+    return op(align_axes(values[0], True, len(repeats)), repeats=(1, *repeats))
 
 
-def joined(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Several arrays side by side: all need the batch axis."""
+def batch_several_along_axis(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Join several arrays along an axis: all of them need the batch axis."""
     full = with_batch_axes(values, flags, size)
     return op(*full, **{**params, "axis": params["axis"] + 1})
 
 
-def replaced(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """An array with a slice replaced."""
+def batch_replace_slice(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Replace a slice of an array: of the region that the index takes, the examples are the first axis."""
     index = (_ALL, *params["index"])
     x = with_batch_axis(values[0], flags[0], size)
     region = np.broadcast_to(0, raw(x).shape)[(*index, ...)].ndim - 1
-    return op(x, lined_up(values[1], flags[1], region), index=index)
+    return op(x, align_axes(values[1], flags[1], region), index=index)
 
 
-def blocks(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Matrices along the diagonal of one: each with zeros beside it, one below the other."""
+def batch_block_diagonal(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Put matrices along the diagonal of one: each with zeros beside it, one below the other."""
     from ...ops.rearranging import pad
 
     full = with_batch_axes(values, flags, size)
@@ -113,56 +118,56 @@ def blocks(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any],
     return np.concatenate(rows, axis=1)
 
 
-def median(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Of all elements of an example: the same along an axis, for plain arrays (gradients at ties differ)."""
+def batch_median(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """The median of all elements of an example is one along an axis, for plain arrays; others have other gradients at ties."""
     from ...ops import sorting, statistics
 
     count = math.prod(raw(values[0]).shape[1:])
     if type(values[0]) is not np.ndarray or not count:
         return example_by_example(op, values, flags, params, size)
-    along = sorting.median if op is statistics.median_of_all else sorting.nanmedian
-    return along.forward(values[0].reshape(size, count), axis=1, keepdims=False)[0]
+    along_axis = sorting.median if op is statistics.median_of_all else sorting.nanmedian
+    return along_axis.forward(values[0].reshape(size, count), axis=1, keepdims=False)[0]
 
 
-def diagonal_replaced(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_replace_diagonal(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     full = with_batch_axes(values, flags, size)
     changed = {**params, "axis1": params["axis1"] + 1, "axis2": params["axis2"] + 1}
     return op(*full, **changed)
 
 
-def unchanged(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """One array, and no parameter that counts axes from the front: its axes stay, or the last ones alone are looked at."""
+def batch_unchanged(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Run the operation as it is: no parameter counts axes from the front, or only the last axes matter."""
     (value,) = values
     return op.forward(value, **params) if type(value) is np.ndarray else op(value, **params)
 
 
-def matrices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """The same for two operands, whose axes before the last two broadcast."""
+def batch_matrices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Run the operation on two operands whose axes before the last two broadcast."""
     ndim = max(ndim_of(value, flag) for value, flag in zip(values, flags, strict=True))
     full = with_batch_axes(values, flags, size)
-    return op(*[lined_up(value, True, ndim) for value in full], **params)
+    return op(*[align_axes(value, True, ndim) for value in full], **params)
 
 
-def matrix_and_vector(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """The same for a matrix and a vector, which has one axis less."""
+def batch_matrix_and_vector(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Run the operation on a matrix and a vector, which has one axis less."""
     if ndim_of(values[0], flags[0]) != ndim_of(values[1], flags[1]) + 1:
         return example_by_example(op, values, flags, params, size)
     return op(*with_batch_axes(values, flags, size), **params)
 
 
-def filled_with(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """One number for a whole array."""
+def batch_fill_all(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Fill whole arrays with one number for each example."""
     x, value = values
     if not flags[1]:
         return op(x, value, **params)
     shape = tuple(raw(x).shape[int(flags[0]) :])
-    return np.broadcast_to(lined_up(value, True, len(shape)), (size, *shape))
+    return np.broadcast_to(align_axes(value, True, len(shape)), (size, *shape))
 
 
 # --- products ---
 
 
-def product(a: Any, a_flag: bool, b: Any, b_flag: bool) -> Any:
+def product_with_batch_axis(a: Any, a_flag: bool, b: Any, b_flag: bool) -> Any:
     """`a @ b` with the batch axis in front."""
     if type(a) is np.ndarray is type(b) and a.ndim == b.ndim == 2 and a_flag != b_flag:
         return a.dot(b) if a_flag else b.dot(a.T)  # one matrix for a batch of vectors
@@ -176,7 +181,7 @@ def product(a: Any, a_flag: bool, b: Any, b_flag: bool) -> Any:
             return np.matmul(a, b)
         if not a_flag and a_ndim == 2:
             return np.matmul(b, np.swapaxes(a, 0, 1))
-        return np.matmul(a, b[..., None] if a_ndim == 2 else _column(b, a_ndim))[..., 0]
+        return np.matmul(a, b[..., None] if a_ndim == 2 else _as_column(b, a_ndim))[..., 0]
     if a_ndim == 1:
         if not a_flag:
             return np.matmul(a, b)
@@ -193,45 +198,45 @@ def product(a: Any, a_flag: bool, b: Any, b_flag: bool) -> Any:
     if not a_flag and a_ndim == 2 and b_ndim == 2 and raw(b).shape[-1] == 1:
         return np.matmul(b[..., 0], np.swapaxes(a, 0, 1))[..., None]
     ndim = max(a_ndim, b_ndim)
-    return np.matmul(lined_up(a, a_flag, ndim), lined_up(b, b_flag, ndim))
+    return np.matmul(align_axes(a, a_flag, ndim), align_axes(b, b_flag, ndim))
 
 
-def _column(b: Any, ndim: int) -> Any:
+def _as_column(b: Any, ndim: int) -> Any:
     shape = tuple(raw(b).shape)
     return np.reshape(b, (shape[0],) + (1,) * (ndim - 2) + (shape[1], 1))
 
 
-def multiplied(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_matmul(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """Matrix products of every kind."""
-    return product(values[0], flags[0], values[1], flags[1])
+    return product_with_batch_axis(values[0], flags[0], values[1], flags[1])
 
 
-def times_transposed(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    return product(values[0], flags[0], np.swapaxes(values[1], -1, -2), flags[1])
+def batch_times_transposed(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    return product_with_batch_axis(values[0], flags[0], np.swapaxes(values[1], -1, -2), flags[1])
 
 
-def transposed_times(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    return product(np.swapaxes(values[0], -1, -2), flags[0], values[1], flags[1])
+def batch_transposed_times(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    return product_with_batch_axis(np.swapaxes(values[0], -1, -2), flags[0], values[1], flags[1])
 
 
-def vdot(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    return product(conjugate(values[0]), flags[0], values[1], flags[1])
+def batch_vdot(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    return product_with_batch_axis(conjugate(values[0]), flags[0], values[1], flags[1])
 
 
-def product_added(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_add_product(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """beta * x + alpha * (a @ b)."""
     x, a, b = values
-    own = flags[1] or flags[2]  # whether each example has a product of its own
-    result = product(a, flags[1], b, flags[2]) if own else np.matmul(a, b)
+    own = flags[1] or flags[2]  # each example has a product of its own
+    result = product_with_batch_axis(a, flags[1], b, flags[2]) if own else np.matmul(a, b)
     if params["alpha"] != 1:
         result = result * params["alpha"]
     if params["beta"] == 0:
         return with_batch_axis(result, own, size)
-    x = lined_up(x, flags[0], ndim_of(result, own))
+    x = align_axes(x, flags[0], ndim_of(result, own))
     return result + (x if params["beta"] == 1 else x * params["beta"])
 
 
-def batch_added(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_add_products(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """beta * x + alpha * (the sum of the products a[i] @ b[i], or of the outer product of two vectors)."""
     x, a, b = with_batch_axes(values, flags, size)
     if raw(a).dtype.kind == "b":
@@ -240,33 +245,33 @@ def batch_added(op: Any, values: list[Any], flags: list[Any], params: dict[Any, 
     result = result if params["alpha"] == 1 else result * params["alpha"]
     if params["beta"] == 0:
         return result
-    x = lined_up(x, True, 2)
+    x = align_axes(x, True, 2)
     return result + (x if params["beta"] == 1 else x * params["beta"])
 
 
-def trace(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_trace(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     from ...ops.shape import diagonal
 
     return np.sum(diagonal(values[0], offset=0, axis1=1, axis2=2), axis=1)
 
 
-def distance(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """The norm of all elements of a difference."""
+def batch_distance(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Take the norm of all elements of a difference."""
     from ...ops.norms import vector_norm
 
     ndim = max(ndim_of(value, flag) for value, flag in zip(values, flags, strict=True))
     if not ndim:
         return example_by_example(op, values, flags, params, size)
-    a, b = (lined_up(value, flag, ndim) for value, flag in zip(values, flags, strict=True))
+    a, b = (align_axes(value, flag, ndim) for value, flag in zip(values, flags, strict=True))
     return vector_norm(a - b, order=params["order"], axis=tuple(range(1, ndim + 1)), keepdims=False)
 
 
-def pseudo_inverse(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_pseudo_inverse(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     single = not np.ndim(params["atol"]) and not np.ndim(params["rtol"])
-    return (unchanged if single else example_by_example)(op, values, flags, params, size)
+    return (batch_unchanged if single else example_by_example)(op, values, flags, params, size)
 
 
-def layer(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_linear(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     """x @ weight.T (+ bias)."""
     x, weight = values[:2]
     if not any(flags[1:]):
@@ -278,18 +283,20 @@ def layer(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], 
             result = np.matmul(weight, x[..., None])[..., 0]
         else:
             result = (
-                product(x, flags[0], transposed, flags[1]) if flags[0] or flags[1] else np.matmul(x, transposed)[None]
+                product_with_batch_axis(x, flags[0], transposed, flags[1])
+                if flags[0] or flags[1]
+                else np.matmul(x, transposed)[None]
             )
     else:
         ndim = ndim_of(x, flags[0])
-        result = np.sum(x * lined_up(weight, flags[1], ndim), axis=-1)
+        result = np.sum(x * align_axes(weight, flags[1], ndim), axis=-1)
         result = result if flags[0] or flags[1] else result[None]
     if len(values) < 3:
         return result
-    return result + lined_up(values[2], flags[2], ndim_of(result, True))
+    return result + align_axes(values[2], flags[2], ndim_of(result, True))
 
 
-def contraction(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_contraction(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
     left, right, out = params["labels"]
     taken, number = {*left, *right, *out}, 0
     while ("batch", number) in taken:  # a pass over the record of another batched one
@@ -301,29 +308,29 @@ def contraction(op: Any, values: list[Any], flags: list[Any], params: dict[Any, 
     )
 
 
-def filled(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """A value put where a mask is set; its own pullback takes one value for all, so a batch of values is chosen."""
+def batch_masked_fill(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Put a value where a mask is set. The operation takes one value for all, so a batch of values goes by `where`."""
     if not flags[2]:
-        return pointwise(op, values, flags, params, size)
+        return batch_elementwise(op, values, flags, params, size)
     ndim = max(ndim_of(value, flag) for value, flag in zip(values[:2], flags[:2], strict=True))
-    x, mask, value = (lined_up(value, flag, ndim) for value, flag in zip(values, flags, strict=True))
+    x, mask, value = (align_axes(value, flag, ndim) for value, flag in zip(values, flags, strict=True))
     return np.where(mask, value, x)
 
 
-_along_axis, _window = along(axis="axis"), moved(axis="axis", shape="shape")
+_along_axis, _window = rule_for_axes(axis="axis"), rule_for_parameters(axis="axis", shape="shape")
 
 
-def windows(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Windows along an axis, which a number does not have."""
+def batch_windows(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Take windows along an axis; a number has none, and its examples go one by one."""
     return (_along_axis if ndim_of(values[0], True) else example_by_example)(op, values, flags, params, size)
 
 
-def windows_joined(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Their transpose."""
+def batch_join_windows(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Add windows into one array, the transpose of taking them."""
     return (_window if params["shape"] else example_by_example)(op, values, flags, params, size)
 
 
-def copied_into(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Values written to all of an array."""
+def batch_copy_into(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Write values to all of an array."""
     x, source = values
-    return op(with_batch_axis(x, flags[0], size), lined_up(source, flags[1], ndim_of(x, flags[0])))
+    return op(with_batch_axis(x, flags[0], size), align_axes(source, flags[1], ndim_of(x, flags[0])))

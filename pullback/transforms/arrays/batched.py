@@ -138,7 +138,7 @@ class Batched:
     def __rmatmul__(self, other: Any) -> Any:
         return seams.product_of_batches(other, self)
 
-    # --- what arrays have ---
+    # --- attributes of arrays ---
 
     @property
     def ndim(self) -> int:
@@ -194,7 +194,7 @@ class Batched:
         return plain[number, ...] if self.batched else plain
 
     def same(self, array: Any, batched: bool | None = None) -> Batched:
-        """Another value of this level."""
+        """A batch of the same level around another array."""
         return Batched(array, self.level, self.batched if batched is None else batched)
 
     def __len__(self) -> int:
@@ -208,7 +208,7 @@ class Batched:
     def __repr__(self) -> str:
         return f"Batched({self.array!r}, level={self.level}, batched={self.batched})"
 
-    # --- what one example would have to be looked at for ---
+    # --- values of an example, which only exist if all examples share one ---
 
     def value(self, complaint: str = CONTROL_FLOW) -> Any:
         """The array that all examples share; an error if they have one each."""
@@ -345,8 +345,8 @@ def multiply(a: Any, b: Any) -> Any:
     return a * b
 
 
-def aligned(value: Any, ndim: int) -> Any:
-    """The batch inside with axes of size 1 behind the batch axis, so that examples broadcast from the right."""
+def align_inside(value: Any, ndim: int) -> Any:
+    """The array inside a batch, with axes of size 1 behind the batch axis, so that examples broadcast from the right."""
     array = value.array
     missing = ndim - len(value.shape)
     if not value.batched or missing <= 0:
@@ -370,13 +370,13 @@ def elementwise(function: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
     for value in inputs:
         if type(value) is Batched and value.level == level:
             batched = batched or value.batched
-            value = aligned(value, ndim)
+            value = align_inside(value, ndim)
         plain = plain and type(value) in _PLAIN
         arrays.append(value)
     if not plain:
-        from .batching_rules import uniform
+        from .batching_rules import tensors_if_any
 
-        arrays = uniform(arrays)
+        arrays = tensors_if_any(arrays)
     result = function(*arrays)
     if type(result) is tuple:
         return tuple(Batched(part, level, batched) for part in result)

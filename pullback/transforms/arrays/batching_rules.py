@@ -49,27 +49,27 @@ def apply_batched(
         flags.append(flag)
         plain = plain and type(value) in _PLAIN
     if not plain:
-        values = uniform(values)
+        values = tensors_if_any(values)
     params = params or {}
     if held == level:
         if params_batched(params, level):
             size = size or params_size(params, level)
-            return wrapped(rule_with_batched_params(op)(op, values, flags, params, size), level, True)
+            return wrap_results(rule_with_batched_params(op)(op, values, flags, params, size), level, True)
         params = example_params(params, 0, level)
     if "level" in params and params["level"] != level:
         # It puts examples of another level together, or takes them apart.
         if size:
             values = with_batch_axes(values, flags, size)
-        return wrapped(apply_batched(op, values, params, params["level"]), level, size > 0)
+        return wrap_results(apply_batched(op, values, params, params["level"]), level, size > 0)
     layout = op.batch
     if not size and True not in flags and not (layout is not None and layout.always):
-        return wrapped(op(*values, **params), level, False)
+        return wrap_results(op(*values, **params), level, False)
     rule = example_by_example if layout is None else layout.rule
-    if plain and rule is pointwise and _broadcasts(values, flags):
+    if plain and rule is batch_elementwise and _broadcasts(values, flags):
         out = op.forward(*values, **params) if params else op.forward(*values)
     else:
         out = rule(op, values, flags, params, size)
-    return Batched(out, level) if type(out) is ndarray else wrapped(out, level, True)
+    return Batched(out, level) if type(out) is ndarray else wrap_results(out, level, True)
 
 
 def _broadcasts(values: list, flags: list) -> bool:
@@ -84,7 +84,8 @@ def _broadcasts(values: list, flags: list) -> bool:
     return type(first) is not ndarray or first.ndim < second.ndim
 
 
-def wrapped(out: Any, level: int, batched: bool) -> Any:
+def wrap_results(out: Any, level: int, batched: bool) -> Any:
+    """The results of an operation as batches of a level; a tuple of several results stays a tuple."""
     if isinstance(out, (tuple, list)):
         return tuple(Batched(plain_payload(part), level, batched) for part in out)
     if type(out) is Batched and out.level == level:
@@ -93,18 +94,19 @@ def wrapped(out: Any, level: int, batched: bool) -> Any:
 
 
 def plain_payload(value: Any) -> Any:
-    """A Tensor without history is no more than its array."""
+    """The array of a Tensor without history; any other value as it is."""
     if is_tensor(value) and not value._requires_grad and value._tangent is None and value._view is None:
         return value.memory()
     return value
 
 
 def is_tensor(value: Any) -> bool:
+    """True for a Tensor (and for a spelled array), False for arrays and batches."""
     return type(value) is not ndarray and hasattr(value, "_pullback_apply") and type(value) is not Batched
 
 
-def uniform(values: list[Any]) -> list[Any]:
-    """If one of the values is a Tensor, all arrays become Tensors: the outer tape is the layer they meet in."""
+def tensors_if_any(values: list[Any]) -> list[Any]:
+    """The values; if a Tensor is among them, with all arrays as Tensors, so that the tape outside records the operation."""
     if not any(is_tensor(value) for value in values):
         return values
     return [wrap(value) if isinstance(value, (np.ndarray, np.generic, Batched)) else value for value in values]
@@ -125,16 +127,16 @@ def ndim_of(value: Any, flag: bool) -> int:
     return len(getattr(raw(value), "shape", ())) - flag
 
 
-def pointwise(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Line examples up from the right, as broadcasting does."""
+def batch_elementwise(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Run an elementwise operation: the axes of examples are aligned from the right, as in broadcasting."""
     if len(values) == 1:
         return op(values[0], **params)
     ndim = max([ndim_of(value, flag) for value, flag in zip(values, flags, strict=True)])
-    return op(*[lined_up(value, flag, ndim) for value, flag in zip(values, flags, strict=True)], **params)
+    return op(*[align_axes(value, flag, ndim) for value, flag in zip(values, flags, strict=True)], **params)
 
 
-def lined_up(value: Any, flag: bool, ndim: int) -> Any:
-    """With axes of size 1 between the batch axis and the example's own."""
+def align_axes(value: Any, flag: bool, ndim: int) -> Any:
+    """A batch with axes of size 1 behind the batch axis, so that its examples have `ndim` axes; other values as they are."""
     if not flag:
         return value
     shape = value.shape if type(value) is ndarray else tuple(raw(value).shape)
@@ -146,7 +148,7 @@ def lined_up(value: Any, flag: bool, ndim: int) -> Any:
 
 
 def with_batch_axis(value: Any, flag: bool, size: int) -> Any:
-    """The same value for every example, spelled out."""
+    """A value with the batch axis in front: repeated, as a view, if all examples share it."""
     if flag:
         return value
     return np.broadcast_to(value, (size, *(value.shape if type(value) is ndarray else np.shape(raw(value)))))
@@ -163,7 +165,7 @@ _warned: set[str] = set()
 def example_by_example(
     op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int, level: int = 0
 ) -> Any:
-    """The loop that every operation can fall back to."""
+    """Run the operation on one example after the other, which every operation can fall back to, and stack the results."""
     if op.name not in _warned and size > 16:
         _warned.add(op.name)
         warn_user(
@@ -174,14 +176,14 @@ def example_by_example(
     for number in range(size):
         examples = [value[number] if flag else value for value, flag in zip(values, flags, strict=True)]
         results.append(op(*examples, **(example_params(params, number, level) if level else params)))
-    return stacked(results, op, values, flags, params)
+    return stack_results(results, op, values, flags, params)
 
 
-def stacked(results: list[Any], op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any]) -> Any:
+def stack_results(results: list[Any], op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any]) -> Any:
     if not results:
         examples = [np.zeros(raw(v).shape[1:], raw(v).dtype) if f else v for v, f in zip(values, flags, strict=True)]
         out = op(*examples, **params)
-        return tuple(map(_none_of, out)) if isinstance(out, tuple) else _none_of(out)
+        return tuple(map(_empty_batch, out)) if isinstance(out, tuple) else _empty_batch(out)
     try:
         if isinstance(results[0], tuple):
             return tuple(np.stack(parts) for parts in zip(*results, strict=True))
@@ -193,7 +195,7 @@ def stacked(results: list[Any], op: Any, values: list[Any], flags: list[Any], pa
         ) from error
 
 
-def _none_of(part: Any) -> Any:
+def _empty_batch(part: Any) -> Any:
     """A batch of no examples, of the shape of this one and with the history of what they would share."""
     return (part if hasattr(part, "_pullback_apply") else np.asarray(part))[None][:0]
 

@@ -21,17 +21,17 @@ from ..forward_mode import batch_levels, set_tangent
 from .batched import CONTROL_FLOW, Batched, DynamicShape, NotBatchable, level_of, raw
 
 
-def _take(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def _batch_take(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     level = params["level"]
     return Batched(values[0][params["number"]] if flags[0] else values[0], level, False)
 
 
-def _gather(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def _batch_gather(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     return Batched(np.stack(values), params["level"])
 
 
-def _place(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
-    """The transpose of taking one example: it, and zeros for the others."""
+def _batch_place(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    """A batch of one example and zeros for the others: the transpose of taking that example."""
     (value,), number = values, params["number"]
     if flags[0]:
         value = value[number]
@@ -44,19 +44,19 @@ def _identity(x: Any, **_: Any) -> Any:
 
 
 take_example: Op = linear(
-    "SelectBackward0", _identity, batch=Layout(_take, always=True),
+    "SelectBackward0", _identity, batch=Layout(_batch_take, always=True),
     x=lambda g, number, size, level: place_example(g, number=number, size=size, level=level),
     aten="select.int",
 )  # fmt: skip
 place_example: Op = linear(
-    "SelectBackward0", _identity, batch=Layout(_place, always=True),
+    "SelectBackward0", _identity, batch=Layout(_batch_place, always=True),
     x=lambda g, number, size, level: take_example(g, number=number, size=size, level=level),
     aten="select.int",
 )  # fmt: skip
 gather_examples: Op = linear(
     "StackBackward0",
     lambda *values, level: np.stack(values),
-    batch=Layout(_gather, always=True),
+    batch=Layout(_batch_gather, always=True),
     variadic=True,
     inputs=(),
     joint=lambda g, needs, level: [
@@ -73,7 +73,7 @@ def call_example_by_example(
 ) -> Any:
     """Call a function of tensors once for each example, and put the results together."""
     flat, spec = tree_flatten((args, kwargs))
-    flat = [_out_of_levels(value) for value in flat]
+    flat = [_leave_shared_levels(value) for value in flat]
     level = max((level_of(value._array) for value in flat if isinstance(value, Tensor)), default=0)
     sizes = [
         raw(value._array.array).shape[0]
@@ -85,14 +85,14 @@ def call_example_by_example(
     size = sizes[0]
     results = []
     for number in range(size):
-        one_args, one_kwargs = tree_unflatten([_example(value, number, size, level) for value in flat], spec)
+        one_args, one_kwargs = tree_unflatten([_take_from(value, number, size, level) for value in flat], spec)
         results.append(function(*one_args, **one_kwargs))
     flats, specs = zip(*(tree_flatten(result) for result in results), strict=True)
-    joined = [_joined(parts, level) for parts in zip(*flats, strict=True)]
+    joined = [_join(parts, level) for parts in zip(*flats, strict=True)]
     return tree_unflatten(joined, specs[0])
 
 
-def _out_of_levels(value: Any) -> Any:
+def _leave_shared_levels(value: Any) -> Any:
     """A tensor without history, out of the levels whose examples all share it."""
     while isinstance(value, Tensor) and type(value._array) is Batched and not value._array.batched:
         if value.requires_grad or value._tangent is not None:
@@ -102,7 +102,7 @@ def _out_of_levels(value: Any) -> Any:
     return value
 
 
-def _example(value: Any, number: int, size: int, level: int) -> Any:
+def _take_from(value: Any, number: int, size: int, level: int) -> Any:
     if isinstance(value, Tensor) and (level_of(value._array) == level or _has_tangent_at(value, level)):
         # also what all examples share: what each of them does with it is its own, and so is its gradient
         return apply(take_example, (value,), {"number": number, "size": size, "level": level})
@@ -114,7 +114,7 @@ def _has_tangent_at(value: Tensor, level: int) -> bool:
     return value._tangent is not None and any(level in batch_levels(tangent) for tangent in value._tangent.values())
 
 
-def _joined(parts: tuple, level: int) -> Any:
+def _join(parts: tuple, level: int) -> Any:
     if not isinstance(parts[0], Tensor):
         if all(part == parts[0] for part in parts):
             return parts[0]
@@ -125,11 +125,11 @@ def _joined(parts: tuple, level: int) -> Any:
             "vmap: We do not support batching operators that can output dynamic shape: examples have results of "
             'different sizes. Use vmap(..., fallback="loop").'
         )
-    inside = tuple(part if level_of(part._array) == level else _entered(part, level) for part in parts)
+    inside = tuple(part if level_of(part._array) == level else _enter_level(part, level) for part in parts)
     return apply(gather_examples, inside, {"level": level})
 
 
-def _entered(part: Tensor, level: int) -> Tensor:
+def _enter_level(part: Tensor, level: int) -> Tensor:
     """A result that has no axis of the level, as one of it; tangents from inside the level stay with it."""
     entered = wrap(Batched(payload_of(part, level), level, False))
     for number, tangent in (part._tangent or {}).items():

@@ -12,17 +12,17 @@ import numpy as np
 
 from ...ops.layouts import PICKED
 from .batched import Batched, level_of, params_level, raw
-from .batching_rules import apply_batched, example_by_example, is_tensor, lined_up, ndim_of, with_batch_axis
+from .batching_rules import align_axes, apply_batched, example_by_example, is_tensor, ndim_of, with_batch_axis
 
 _ALL = slice(None)
 
 
-def picked(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Index arrays that are the same for all examples: the batch is one more full slice."""
+def batch_index(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Index with arrays that are the same for all examples: the batch is one more full slice."""
     index = params["index"]
     places = [place for place, item in enumerate(index) if not isinstance(item, slice)]
     changed = {**params, "index": (_ALL, *index)}
-    # Where the batch is in what is picked: NumPy puts the axes of arrays that are apart before it.
+    # The place of the batch axis in the result: NumPy puts the axes of index arrays that are not neighbours before it.
     axis = max(ndim_of(index[place], False) for place in places) if places[-1] - places[0] >= len(places) else 0
     first = with_batch_axis(values[0], flags[0], size)
     if "shape" in params:
@@ -33,29 +33,29 @@ def picked(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any],
         return np.moveaxis(result, axis, 0) if axis else result
     others = []
     for value, flag in zip(values[1:], flags[1:], strict=True):
-        region = _region(raw(first).shape, changed["index"]) - 1
+        region = _ndim_of_region(raw(first).shape, changed["index"]) - 1
         if axis:
-            others.append(np.moveaxis(lined_up(with_batch_axis(value, flag, size), True, region), 0, axis))
+            others.append(np.moveaxis(align_axes(with_batch_axis(value, flag, size), True, region), 0, axis))
         else:
-            others.append(lined_up(value, flag, region))
+            others.append(align_axes(value, flag, region))
     return _run(op, [first, *others], changed)
 
 
 def _run(op: Any, arrays: list[Any], params: dict[Any, Any]) -> Any:
-    """The operation, also on plain arrays with an index that is a batch of a level outside."""
+    """Run the operation, also on plain arrays with an index that is a batch of a level outside."""
     if params_level(params) and not any(is_tensor(array) for array in arrays):
         return apply_batched(op, arrays, params)
     return op(*arrays, **params)
 
 
-def _region(shape: tuple[int, ...], index: tuple[Any, ...]) -> int:
-    """How many axes an index picks."""
+def _ndim_of_region(shape: tuple[int, ...], index: tuple[Any, ...]) -> int:
+    """The number of axes of `x[index]`, for an x of this shape."""
     one = tuple(np.zeros(item.shape, np.intp) if type(item) is Batched else item for item in index)
     return np.broadcast_to(0, shape)[one].ndim
 
 
-def picked_by_batch(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Index arrays that differ between examples."""
+def batch_own_index(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Index with arrays that differ between examples."""
     level, index = params_level(params), params["index"]
     places = [place for place, item in enumerate(index) if not isinstance(item, slice)]
     if any(isinstance(item, slice) and item != _ALL for item in index) or any(
@@ -65,38 +65,40 @@ def picked_by_batch(op: Any, values: list[Any], flags: list[Any], params: dict[A
     items = [index[place].array if level_of(index[place]) == level else index[place] for place in places]
     own = [level_of(index[place]) == level and index[place].batched for place in places]
     count = max(ndim_of(item, flag) for item, flag in zip(items, own, strict=True))
-    lined = tuple(lined_up(item, flag, count) for item, flag in zip(items, own, strict=True))
+    lined = tuple(align_axes(item, flag, count) for item, flag in zip(items, own, strict=True))
     by_example = {**params, "index": (np.arange(size).reshape((size,) + (1,) * count), *lined)}
     is_read = op.batch is PICKED  # and not a write
     ndim = len(params["shape"]) if "shape" in params else ndim_of(values[0], flags[0])
     order = [*places, *(axis for axis in range(ndim) if axis not in places)]
-    start = places[0] if places[-1] - places[0] < len(places) else 0  # what arrays apart pick comes first, as in NumPy
+    start = (
+        places[0] if places[-1] - places[0] < len(places) else 0
+    )  # the axes of arrays that are not neighbours come first, as in NumPy
     if is_read and not flags[0]:
-        return _picked_back(_run(op, [np.transpose(values[0], order)], {"index": lined}), start, count)
+        return _index_axes_in_place(_run(op, [np.transpose(values[0], order)], {"index": lined}), start, count)
     first = with_batch_axis(values[0], flags[0], size)
     if "shape" in params:  # values put back into zeros
         by_example["shape"] = (size, *[params["shape"][axis] for axis in order])
-        return _turned_back(_run(op, [_picked_first(first, start, count)], by_example), order)
+        return _restore_axes(_run(op, [_index_axes_first(first, start, count)], by_example), order)
     first = np.transpose(first, (0, *[axis + 1 for axis in order]))
     if is_read:
-        return _picked_back(_run(op, [first], by_example), start, count)
+        return _index_axes_in_place(_run(op, [first], by_example), start, count)
     full = [with_batch_axis(value, flag, size) for value, flag in zip(values[1:], flags[1:], strict=True)]
     region = count + ndim - len(places)
-    others = [_picked_first(lined_up(value, True, region), start, count) for value in full]
-    return _turned_back(_run(op, [first, *others], by_example), order)
+    others = [_index_axes_first(align_axes(value, True, region), start, count) for value in full]
+    return _restore_axes(_run(op, [first, *others], by_example), order)
 
 
-def _turned_back(x: Any, order: list[int]) -> Any:
-    """The axes of an example where they were."""
+def _restore_axes(x: Any, order: list[int]) -> Any:
+    """Undo the transposition of an example's axes by `order`."""
     return np.transpose(x, (0, *[place + 1 for place in np.argsort(order).tolist()]))
 
 
-def _picked_first(region: Any, start: int, count: int) -> Any:
+def _index_axes_first(region: Any, start: int, count: int) -> Any:
     """The region that an index picks, with the axes of the index arrays moved in front of the others."""
     return np.moveaxis(region, _axes(start + 1, count), _axes(1, count)) if start else region
 
 
-def _picked_back(region: Any, start: int, count: int) -> Any:
+def _index_axes_in_place(region: Any, start: int, count: int) -> Any:
     return np.moveaxis(region, _axes(1, count), _axes(start + 1, count)) if start else region
 
 

@@ -1,6 +1,6 @@
-"""Batching rules for what goes by places in memory: strided views, and histories of writes through views.
+"""Batching rules of operations on places in memory: strided views, and writes through views.
 
-Each example has the layout its parameters speak of, so places are found once, for one example, and used for all.
+All examples have the layout that the parameters describe, so places are found for one example and used for all.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 from ...core import seams
 from ...core.views import after_steps
 from .batched import Batched, raw
-from .batching_rules import Rule, example_by_example, is_tensor, lined_up, with_batch_axes, with_batch_axis
+from .batching_rules import Rule, align_axes, example_by_example, is_tensor, with_batch_axes, with_batch_axis
 
 _ALL = slice(None)
 
 
-def replayed(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """Steps of views, each by its own rule; strided ones speak of memory that these values need not have."""
+def batch_view_steps(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Repeat the steps of a view, each by its own rule; with a strided step among them, by the places it leads to."""
     from ...ops.indexing import pick
     from ...ops.striding import as_strided
     from ..batched_grad import batch_level
@@ -38,8 +38,8 @@ def replayed(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any
     return result.array
 
 
-def edited(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """A copy with other values (or zeros) where steps of views lead to."""
+def batch_edit_through_views(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """A copy with other values (or zeros) at the places that the steps of a view lead to."""
     from ...ops.indexing import put, zero_at
 
     x = with_batch_axis(values[0], flags[0], size)
@@ -51,22 +51,22 @@ def edited(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any],
     flat = np.reshape(x, (size, count))
     if len(values) == 1:
         return np.reshape(zero_at(flat, index=index), (size, *shape))
-    value = np.broadcast_to(lined_up(values[1], flags[1], places.ndim), (size, *places.shape))
+    value = np.broadcast_to(align_axes(values[1], flags[1], places.ndim), (size, *places.shape))
     chosen = np.reshape(value, (size, places.size))
     if not known.all():
         chosen = chosen[:, known.reshape(-1)]
     return np.reshape(put(flat, chosen, index=index, accumulate=False), (size, *shape))
 
 
-def _memory(array: np.ndarray, own: np.ndarray, places: int) -> np.ndarray:
-    """Every example laid out in memory, zeros where it has nothing."""
+def _lay_out(array: np.ndarray, own: np.ndarray, places: int) -> np.ndarray:
+    """Put every example into a row of memory, its elements at the places `own`, zeros elsewhere."""
     memory = np.zeros((len(array), places), array.dtype)
     memory[:, own] = array
     return memory
 
 
-def _plainly(rule: Rule) -> Rule:
-    """A rule for arrays; on tensors, which have a history of their own, a loop."""
+def _for_arrays_only(rule: Rule) -> Rule:
+    """A rule that runs on arrays alone; tensors, which have a history, go example by example."""
 
     def checked(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
         if any(is_tensor(value) or type(value) is Batched for value in values):
@@ -77,8 +77,8 @@ def _plainly(rule: Rule) -> Rule:
     return checked
 
 
-def strided(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """A strided view: of contiguous examples a view of all of them, which writes go through; else a copy."""
+def batch_strided(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Take a strided view: of contiguous examples one view of all, which writes go through; else a copy."""
     from ...ops.striding import contiguous_geometry
 
     x, array = values[0], raw(values[0])
@@ -96,15 +96,15 @@ def strided(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any]
     return np.lib.stride_tricks.as_strided(start, whole, tuple(step * x.itemsize for step in steps))
 
 
-def _copied(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def _copy_strided(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     from ...ops.striding import _places, positions
 
     own = positions(params["geometry"])
     target = positions((params["size"], params["stride"], params["offset"]))
-    return _memory(values[0], own, _places(own, target))[:, target]
+    return _lay_out(values[0], own, _places(own, target))[:, target]
 
 
-def _restrided(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def _restride(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     from ...ops.striding import _places, positions
 
     out_of, into, shared = (positions(params[name]) for name in ("source", "target", "shared"))
@@ -117,14 +117,14 @@ def _restrided(op: Any, values: list, flags: list, params: dict, size: int) -> A
     return memory[:, into]
 
 
-def _written(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def _write_strided(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
     from ...ops.striding import _places, positions
 
     own = positions(params["geometry"])
     target = positions((params["size"], params["stride"], params["offset"]))
-    memory = _memory(values[0], own, _places(own, target))
+    memory = _lay_out(values[0], own, _places(own, target))
     memory[:, target] = values[1] if len(values) == 2 else 0
     return memory[:, own]
 
 
-_strided_copy, restrided, written = map(_plainly, (_copied, _restrided, _written))
+_strided_copy, batch_restrided, batch_write_strided = map(_for_arrays_only, (_copy_strided, _restride, _write_strided))

@@ -31,7 +31,7 @@ def room_for_examples(fresh: np.ndarray, like: Any) -> Any:
     return Batched(wrap(room_for_examples(fresh, raw(like.array))), like.level, like.batched)
 
 
-def alias_inside(alias: Tensor) -> list[Tensor]:
+def alias_inner_tensors(alias: Tensor) -> list[Tensor]:
     """Put aliases in the place of the tensors inside the batch, or batches, that an alias holds; returns these."""
     array = alias._array
     if type(array) is not Batched:
@@ -45,10 +45,10 @@ def alias_inside(alias: Tensor) -> list[Tensor]:
         inside = wrap(inside)
     keep_tangents(inside)
     alias._array = array.same(inside)
-    return [inside, *alias_inside(inside)]
+    return [inside, *alias_inner_tensors(inside)]
 
 
-def followed(value: Any) -> bool:
+def is_followed(value: Any) -> bool:
     """True if a tape or a tangent outside this batch, or outside one around it, follows the value inside."""
     while type(value) is Batched:
         value = value.array
@@ -81,10 +81,10 @@ def follow_memory(tensor: Tensor) -> None:
         tensor._array = array.same(wrap(array.array))
     else:
         follow_memory(base_of(view))
-        look_at_base(tensor)
+        repeat_view_steps(tensor)
 
 
-def look_at_base(tensor: Tensor) -> None:
+def repeat_view_steps(tensor: Tensor) -> None:
     """Repeat the steps of a view that was made before `follow_memory` put a tensor around the memory of its base."""
     array = tensor._array
     if type(array) is not Batched or is_tensor(array.array):

@@ -16,7 +16,7 @@ import numpy as np
 from ...core import seams
 from ...core.tape import wrap
 from .batched import CONTROL_FLOW, Batched, DynamicShape, NotBatchable, elementwise, level_of, raw
-from .batching_rules import apply_batched, is_tensor, lined_up, plain_payload, uniform
+from .batching_rules import align_axes, apply_batched, is_tensor, plain_payload, tensors_if_any
 from .terms import REDUCTIONS
 
 ndarray = np.ndarray
@@ -48,7 +48,7 @@ def ufunc_of_batches(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwar
     else:
         kwargs.pop("casting", None)
         function = functools.partial(ufunc, **kwargs) if kwargs else ufunc
-        result = elementwise(lambda *arrays: function(*uniform(list(arrays))), inputs)
+        result = elementwise(lambda *arrays: function(*tensors_if_any(list(arrays))), inputs)
     if out is None:
         return result
     if type(result) is Batched and result.batched and level_of(out[0]) != result.level:
@@ -141,7 +141,7 @@ def _stack(results: list, level: int) -> Any:
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
     if hasattr(first, "dtype"):
         try:
-            return Batched(plain_payload(np.stack(uniform(results))), level)
+            return Batched(plain_payload(np.stack(tensors_if_any(results))), level)
         except ValueError as error:
             raise NotBatchable(CONTROL_FLOW) from error
     if all(result == first for result in results):
@@ -272,7 +272,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     target = dst.array if level_of(dst) == level else dst
     value = src.array if level_of(src) == level else src
     if source_batched:
-        value = lined_up(value, True, len(dst.shape))
+        value = align_axes(value, True, len(dst.shape))
     if is_tensor(target):
         target.copy_(value if is_tensor(value) else wrap(value))
         return

@@ -27,7 +27,7 @@ class randomness_of_level:
         _levels.reset(self.token)
 
 
-def drawn(draw: Callable[[tuple[Any, ...]], Any], shape: tuple[Any, ...]) -> Any:
+def draw_batched(draw: Callable[[tuple[Any, ...]], Any], shape: tuple[Any, ...]) -> Any:
     """Draw numbers by `draw(shape)` as the randomness of all levels of vmap demands: an array, or a batch."""
     levels = _levels.get()
     if not levels:
@@ -40,11 +40,11 @@ def drawn(draw: Callable[[tuple[Any, ...]], Any], shape: tuple[Any, ...]) -> Any
     return array
 
 
-def drawn_by(draw: Callable[..., Any], generator: Any, shape: tuple[Any, ...], *args: Any) -> Any:
+def draw_with_generator(draw: Callable[..., Any], generator: Any, shape: tuple[Any, ...], *args: Any) -> Any:
     """Draw numbers by `draw(generator, shape, *args)` as the randomness of all levels of vmap demands."""
     if not _levels.get():
         return draw(generator, shape, *args)
-    return drawn(lambda sizes: draw(generator, sizes, *args), shape)
+    return draw_batched(lambda sizes: draw(generator, sizes, *args), shape)
 
 
 def memory_of_examples(array: Any) -> np.ndarray:
@@ -69,7 +69,7 @@ def memory_of_examples(array: Any) -> np.ndarray:
     return np.broadcast_to(array[(*index, ...)], (*different.values(), *shape))
 
 
-def drawn_along(array: Any, draw: Callable[[tuple[int, ...], bool], np.ndarray], fresh: bool = True) -> Any:
+def draw_in_memory_order(array: Any, draw: Callable[[tuple[int, ...], bool], np.ndarray], fresh: bool = True) -> Any:
     """Draw numbers for the shape of `array` by `draw(shape, contiguous)`, in the order of its memory: an array, or a batch.
 
     `fresh`: the numbers are for a new tensor of its layout, which has no gaps.
@@ -95,7 +95,7 @@ def drawn_along(array: Any, draw: Callable[[tuple[int, ...], bool], np.ndarray],
     return values
 
 
-def drawn_from(draw: Callable[..., Any], *parameters: Any) -> Any:
+def draw_with_parameters(draw: Callable[..., Any], *parameters: Any) -> Any:
     """Draw numbers by `draw(*parameters)`, where each example has parameters of its own: an array, or a batch."""
     levels = _levels.get()
     if not levels:
@@ -128,7 +128,7 @@ def refuse_same(*arrays: Any) -> None:
         return
     _check_allowed(levels)
     for level, randomness, _ in levels:
-        if randomness == "same" and any(_held_at(array, level) for array in arrays):
+        if randomness == "same" and any(_differs_at(array, level) for array in arrays):
             raise RuntimeError(
                 "Vmap does not currently support same randomness with a batched tensor input. Draw uniform or normal "
                 'numbers of a fixed size and compute what is wanted from these, or use randomness="different".'
@@ -138,14 +138,14 @@ def refuse_same(*arrays: Any) -> None:
 def refuse_different(array: Any) -> None:
     """Complain about a tensor that all examples share and that should be filled differently for each."""
     for level, randomness, _ in _levels.get():
-        if randomness == "different" and not _held_at(array, level):
+        if randomness == "different" and not _differs_at(array, level):
             raise RuntimeError(
                 "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
                 "randomness. Fill a tensor that has room for each example: zeros_like(x) of one that is mapped over."
             )
 
 
-def _held_at(array: Any, level: int) -> bool:
+def _differs_at(array: Any, level: int) -> bool:
     """True if an array has a value for each example of a level."""
     while type(array) is Batched:
         if array.level == level:

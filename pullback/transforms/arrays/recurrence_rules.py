@@ -15,7 +15,7 @@ from .batched import Batched, raw
 from .batching_rules import example_by_example, with_batch_axis
 
 
-def foldable(inputs: tuple[Any, ...], sizes: Any) -> bool:
+def can_fold_batch(inputs: tuple[Any, ...], sizes: Any) -> bool:
     """True if a layer with these inputs can take the examples of a batch as more sequences."""
     weights = [value._array for value in inputs[3:] if value is not None]
     return sizes is None and inputs[7] is None and all(_shared(array) for array in weights)
@@ -30,14 +30,14 @@ def _shared(array: Any) -> bool:
     return type(array) is np.ndarray
 
 
-def _folded(value: Any, flag: bool, size: int, axis: int) -> Any:
-    """The examples, whose axis is the first, as part of an axis of one example."""
+def _fold_axis(value: Any, flag: bool, size: int, axis: int) -> Any:
+    """Merge the batch axis into an axis of the examples."""
     moved = np.moveaxis(with_batch_axis(value, flag, size), 0, axis)
     shape = raw(moved).shape
     return np.reshape(moved, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
 
 
-def _unfolded(value: Any, size: int, axis: int) -> Any:
+def _unfold_axis(value: Any, size: int, axis: int) -> Any:
     shape = raw(value).shape
     parts = np.reshape(value, (*shape[:axis], size, shape[axis] // size, *shape[axis + 1 :]))
     return np.moveaxis(parts, axis, 0)
@@ -55,32 +55,32 @@ def _by_row(kept: Any, lead: tuple[int, ...]) -> Any:
     return np.reshape(kept, (*lead, steps * sequences, gates * units))
 
 
-def _gates_of(mode: str) -> tuple[int, int, int]:
-    """How many gates each of the kept arrays has."""
+def _gate_counts(mode: str) -> tuple[int, int, int]:
+    """The number of gates in each of the saved arrays."""
     from ...kernels.recurrence import LAYERS
 
     return LAYERS[mode].gates, 1, 1
 
 
 @folding
-def folded(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
-    """All steps of a layer."""
+def batch_recurrence(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    """Run all steps of a layer, with the examples as more sequences."""
     if any(flags[3:]):
         return example_by_example(op, values, flags, params, size)
     states = [
-        None if value is None else _folded(value, flag, size, axis)
+        None if value is None else _fold_axis(value, flag, size, axis)
         for value, flag, axis in zip(values[:3], flags, (1, 0, 0))
     ]
     output, *kept_and_last = op(*states, *values[3:], **params)
     steps = raw(output).shape[0]
     kept = [
-        _by_row(_unfolded(_by_step(part, steps, gates, ()), size, 2), (size,))
-        for part, gates in zip(kept_and_last[:3], _gates_of(params["mode"]))
+        _by_row(_unfold_axis(_by_step(part, steps, gates, ()), size, 2), (size,))
+        for part, gates in zip(kept_and_last[:3], _gate_counts(params["mode"]))
     ]
-    return _unfolded(output, size, 1), *kept, *(_unfolded(part, size, 0) for part in kept_and_last[3:])
+    return _unfold_axis(output, size, 1), *kept, *(_unfold_axis(part, size, 0) for part in kept_and_last[3:])
 
 
-def folded_pullback(
+def batch_recurrence_pullback(
     cotangents: tuple[Any, ...], arrays: tuple[Any, ...], kept: tuple[Any, ...], needs: tuple[bool, ...],
     params: dict[str, Any]
 ) -> tuple[Any, ...] | None:  # fmt: skip
@@ -100,16 +100,16 @@ def folded_pullback(
         return None
     axes = (1, 0, 0, 1, 0, 0)  # of outputs and the last states, of inputs and the first states
     states: list[Any] = [
-        None if value is None else _folded(value, flag, size, axis) for value, flag, axis in zip(values, flags, axes)
+        None if value is None else _fold_axis(value, flag, size, axis) for value, flag, axis in zip(values, flags, axes)
     ]
     steps = len(states[3])
     saved = [
-        _by_row(_folded(_by_step(part, steps, gates, part.shape[:-2]), flag, size, 2), ())
-        for part, flag, gates in zip(values[11:], flags[11:], _gates_of(params["mode"]))
+        _by_row(_fold_axis(_by_step(part, steps, gates, part.shape[:-2]), flag, size, 2), ())
+        for part, flag, gates in zip(values[11:], flags[11:], _gate_counts(params["mode"]))
     ]
     slopes, inputs = tuple(states[:3]), (*states[3:], *values[6:11])
     found = recurrence.backward(slopes, inputs, tuple(saved), needs=needs, samples=size, **params)
     apart = [
-        None if part is None else Batched(_unfolded(part, size, axis), level) for part, axis in zip(found, axes[3:])
+        None if part is None else Batched(_unfold_axis(part, size, axis), level) for part, axis in zip(found, axes[3:])
     ]
     return *apart, *(None if part is None else Batched(part, level) for part in found[3:])

@@ -84,10 +84,8 @@ def another(function: Callable[..., Any], name: str, home: str, place: str = "")
     """
     facts = FACTS[function]
     passed = facts.passed if facts.home == home else facts.passed_by_method if home == "torch.Tensor" else None
-    facts = facts._replace(name=name, home=home, passed=passed, compiled=False)
-    if facts.made_by is None:
-        facts = facts._replace(does=copied(function, name))
-    made = announce(facts)
+    does = copied(function, name) if facts.made_by is None else facts.does
+    made = announce(facts._replace(name=name, does=does, home=home, passed=passed, compiled=False))
     made.__module__, made.__qualname__ = module_of(home), place or name
     return made
 
@@ -105,15 +103,19 @@ def take_over(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 def gated(facts: Facts) -> Callable[..., Any]:
     """The gate of a function."""
     does, changes_casts = facts.does, facts.autocast is not None
-    is_usual = frozenset({*facts.spellings, "out"}.difference(parameters(does))).isdisjoint
+    is_usual: Callable[[Any], bool] | None = None  # whether keywords are the function's own; made when there are any
 
-    @functools.wraps(does)
+    def look() -> Callable[[Any], bool]:
+        nonlocal is_usual
+        is_usual = frozenset({*facts.spellings, "out"}.difference(parameters(does))).isdisjoint
+        return is_usual
+
     def function(*args: Any, **kwargs: Any) -> Any:
         if asking and (found := take_over(function, args, kwargs)) is not NOBODY:
             return found
         if changes_casts and current_mode().autocast is not None:
             return without_autocast(function, args, kwargs, cast=facts.autocast == "full")
-        if kwargs and not is_usual(kwargs):
+        if kwargs and not (is_usual or look())(kwargs):
             kwargs = _respelled(kwargs, facts)
             if facts.out is not None and (out := kwargs.pop("out", None)) is not None:
                 return store(does.__name__, does, args, kwargs, out, facts.out)
@@ -138,6 +140,11 @@ def gated(facts: Facts) -> Callable[..., Any]:
                 f"Overflow when unpacking long long: {does.__name__}() was given a number that is too large ({error})"
             ) from None
 
+    # as `functools.wraps` has it, in a third of the time: the package does this some 300 times when it is imported
+    function.__doc__, function.__annotations__, function.__wrapped__ = does.__doc__, does.__annotations__, does  # type: ignore[attr-defined]
+    function.__module__, function.__qualname__ = does.__module__, does.__qualname__
+    if vars(does):
+        vars(function).update(vars(does))
     return function
 
 

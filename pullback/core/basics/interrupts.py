@@ -13,7 +13,6 @@ run in between, as in schedules of learning rates. And one call into C (`core/ac
 
 from __future__ import annotations
 
-import signal
 import threading
 from _thread import get_ident
 from collections.abc import Iterator
@@ -24,9 +23,9 @@ from typing import Any
 # Those of `signal` itself make enumerations of what they are given, which takes longer than all the rest.
 _plain: Any = import_module("_signal")
 getsignal, set_handler = _plain.getsignal, _plain.signal
-_INTERRUPT = int(signal.SIGINT)
+_INTERRUPT = _plain.SIGINT
 _NAMES = ("SIGALRM", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGPROF", "SIGBREAK")
-_OTHERS = tuple(int(getattr(signal, name)) for name in _NAMES if hasattr(signal, name))
+_OTHERS = tuple(getattr(_plain, name) for name in _NAMES if hasattr(_plain, name))
 _arrived: dict[int, Any] = {}
 
 

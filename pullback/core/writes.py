@@ -22,10 +22,11 @@ from .basics.storage import Storage, storage_of
 from .mode import Mode, current_mode
 from .node import Node, fill
 from .op import Op
-from .tensor import Tensor, anchor_of
+from .tensor import Anchor, Tensor, anchor_of
 from .views import (
     AMBIGUOUS,
     FINAL,
+    View,
     adopt_history,
     base_of,
     copy_slices,
@@ -141,15 +142,25 @@ def alias_of(tensor: Tensor) -> Tensor:
     alias._output_nr = tensor._output_nr
     alias._requires_grad = tensor._requires_grad
     alias._storage = tensor._storage
-    node = alias._node
-    if node is not None and tensor._view is not None and (node.hooks is not None or node.op is None):
-        # A write through a view leaves the view's old node behind: hooks on it, and a custom backward, do not run.
+    if tensor._view is not None and tensor._node is not None and _is_watched(tensor._node, tensor._view):
+        # A write leaves behind the old nodes of all views it goes through: hooks on them, and custom backwards, do not run.
         alias._view = tensor._view
         replay_on(base_of(tensor._view), alias)
         alias._view = None
     if tensor._tangent is not None:
         alias._tangent = tensor._tangent
     return alias
+
+
+def _is_watched(node: Any, view: View) -> bool:
+    """Whether there are hooks, or a custom backward, on the way from a view's node to its base."""
+    for _ in view.steps:
+        if type(node) is Anchor or node is base_of(view)._node:
+            return False
+        if node.hooks is not None or node.op is None:
+            return True
+        node = node.edges[0]
+    return False
 
 
 def keep_tangents(alias: Tensor) -> None:

@@ -163,8 +163,8 @@ PROGRAMS = {
     },
     **{
         f"hooks on what a write goes through: {hook}, {write}, {root}": [
-            "v1 = leaf(1, (3,), requires_grad=True)", "v2 = v1*1", "v3 = v2[0:2]", f"v3.{hook}", write, f"{root}.sum().backward()",
-            "v4 = v3.grad",
+            "v1 = leaf(1, (3,), requires_grad=True)", "v2 = v1*1", "v3 = v2[0:2]", f"v3.{hook}", write,
+            f"{root}.sum().backward()", "v4 = v3.grad",
         ]
         for hook in ["register_hook(lambda g: g*10)", "grad_fn.register_hook(lambda a, b: (a[0]*10,))", "retain_grad()"]
         for write in ["v3[0] *= 2", "v3[0:1].mul_(v1[0])", "v3[0:2][1:].fill_(3.)", "v3[1:].masked_fill_(T.tensor(True), 2.)"]

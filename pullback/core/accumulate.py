@@ -93,7 +93,7 @@ def forget(leaves: Iterable[Tensor], set_to_none: bool) -> None:
 
 
 def prepared(leaf: Tensor, gradient: Any, record: bool, sums: list[tuple[Any, Any]]) -> Tensor | None:
-    """What is to become the `.grad` of a leaf; None where it is the present one, to which something is to be added."""
+    """The new `.grad` of a leaf. None if the present one stays: then it and what is added to it are appended to `sums`."""
     present = leaf._grad
     if present is not None and type(present) is not Tensor and present.is_sparse and type(gradient) is not Rows:
         present = leaf._grad = present.to_dense()  # as what is added to it is

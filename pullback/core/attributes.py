@@ -1,4 +1,4 @@
-"""What programs attach to tensors: `tensor.__dict__` shows that, and nothing that makes the object a tensor.
+"""The attributes that programs attach to tensors: `tensor.__dict__` shows these, and hides the tensor's own fields.
 
 Subclasses carry their attributes from one tensor to the next by it (`result.__dict__ = source.__dict__.copy()`), and copies
 and pickles take them along. The dictionary below, with everything in it, is `fields(tensor)` of `core/tensor.py`.
@@ -16,7 +16,7 @@ _FIELDS = frozenset({"_array", "_idle_hooks", "_metadata", "_accumulator"})
 
 
 def is_field(name: str) -> bool:
-    """Whether a name in that dictionary is the tensor's own: not one that a program has put before a method."""
+    """Return True if a name in that dictionary is a field of the tensor's own. A program may have put one before a method."""
     return name in _FIELDS or hasattr(Tensor, name) and (name[0] == "_" or not callable(getattr(Tensor, name)))
 
 

@@ -1,4 +1,4 @@
-"""What waits at a node: the cotangents of one output or of several, and what a rule for all inputs makes of them."""
+"""Cotangents that wait at a node, of one output or of several, and the call of one rule for all inputs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def filled(node: Node, parts: list[Any], zeros: Any) -> tuple[Any, ...]:
 
 
 def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -> list[Any]:
-    """What a rule for all inputs sends to each of them; no array to two."""
+    """Run a node's rule for all inputs; return the gradient for each, no array twice."""
     if node.plan.joint is None:
         return run_side_by_side(node, cotangent, values, reach)
     edges, needs = node.edges, node.plan.needs
@@ -75,7 +75,7 @@ def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -
 
 
 def call_jointly(plan: Any, cotangent: Any, values: Any, params: Any, needs: Any) -> list[Any]:
-    """What a rule for all inputs makes of a cotangent; no array twice."""
+    """Call a plan's rule for all inputs; return the gradient for each, no array twice."""
     results = list(plan.joint.rule(cotangent, *plan.joint.arguments(values, params, needs)))
     results += [None] * (len(needs) - len(results))
     known = set(map(id, cotangent)) if type(cotangent) is tuple else set()  # which may be the caller's own weights

@@ -176,7 +176,7 @@ class Sweep:
             self.arrived(target)
 
     def is_fresh(self, node: Node, gradient: Any, results: list[Any], cotangent: Any) -> bool:
-        """Whether an operation's rule made this array for one input alone: then it can become a `.grad` as it is."""
+        """Return True if an operation's rule made this array for one input alone: then it can become a `.grad` as it is."""
         if node.op is None or self.record or gradient is cotangent or node.hooks is not None:
             return False  # custom functions and hooks may keep what they return
         if type(cotangent) is tuple and any([gradient is part for part in cotangent]):
@@ -199,7 +199,7 @@ class Sweep:
         return self.call_rules(node, cotangent)
 
     def call_rules(self, node: Node, cotangent: Any) -> list[Any]:
-        """What one node sends to each of its edges."""
+        """Run the rules of one node; return the gradient for each of its edges."""
         if node.op is None:
             return node.run(self, cotangent)  # type: ignore[attr-defined]  # a custom function
         if self.safe and not self.record:
@@ -248,7 +248,7 @@ class Sweep:
             waiting[target] = present  # into which it was added
 
     def takes_picked(self, target: Node) -> bool:
-        """Whether a node goes on with the few values of a cotangent that is zero nearly everywhere."""
+        """Return True if a node can go on with the few values of a cotangent that is zero nearly everywhere."""
         return self.plain and target.hooks is None and target.plan.op.rare.takes_picked
 
     def deliver_nothing(self, target: Node) -> None:
@@ -460,7 +460,7 @@ def running() -> Any:
 
 
 class Hooks:
-    """Whether hooks that need extra bookkeeping were ever registered: until then passes do without it."""
+    """Two switches, set when hooks that need extra bookkeeping are first registered: until then passes do without it."""
 
     in_use: bool = False  # somebody asks passes what they are: hooks of several tensors, checkpoints
     of_leaves: bool = False  # a pass has to look whether it leads to one

@@ -234,7 +234,7 @@ def lifted(inputs: tuple[Any, ...], level: int) -> tuple[Any, ...]:
 
 
 def payload_of(value: Tensor, level: int) -> Any:
-    """What a batch of a level holds of a tensor: the tensor, if an outer tape or level follows it, else its array."""
+    """The value that a batch holds for a tensor: the tensor if an outer tape or level follows it, else its array."""
     tangents = value._tangent
     if tangents is not None and any(number >= level for number in tangents):
         value = seams.below_level(value, level)

@@ -201,7 +201,7 @@ class inference_mode(ModeSwitch):
 
 
 class _Switches(threading.local):
-    """What torch keeps for each thread and nothing here depends on, so that it can be asked for."""
+    """Settings that torch keeps for each thread. Programs can read them back; nothing else here depends on them."""
 
     multithreading: bool = True
     view_replay: bool = False
@@ -258,12 +258,12 @@ class enforce_grad_layout_policy(ThreadSwitch):
 
 
 def is_multithreading_enabled() -> bool:
-    """What `set_multithreading_enabled` was last told."""
+    """Return the value that `set_multithreading_enabled` was last given."""
     return _switches.multithreading
 
 
 def is_view_replay_enabled() -> bool:
-    """Whether views are replayed operation by operation after a write to their base."""
+    """Return True if views are replayed operation by operation after a write to their base."""
     return _switches.view_replay
 
 

@@ -115,7 +115,7 @@ def run_pre_hooks(sweep: Any, node: Node, cotangent: Any) -> Any:
 
 
 def call_pre_hooks(sweep: Any, hooks: NodeHooks, parts: list[Any]) -> list[Any]:
-    """What the pre-hooks of a node or leaf make of its cotangents."""
+    """Call the pre-hooks of a node or leaf; return the cotangents, some of which hooks may have replaced."""
     for hook in list(hooks.pre.values()):
         given = tuple(_tensor(part) for part in parts)
         result = called(sweep, hook, given)

@@ -18,7 +18,7 @@ from .mostly_zeros import Picked
 
 
 class Kernel(NamedTuple):
-    """What runs in the place of a formula, and of its rules."""
+    """Functions that run in the place of an operation's formula and of its rules."""
 
     forward: Callable[..., Any] | None
     joint: Callable[..., Any] | None
@@ -36,7 +36,7 @@ def kernel(
 
 
 class _Types(dict[type, bool]):
-    """Whether values of a type are one's business, looked up sooner than computed."""
+    """True for each type that is a subclass of one of the bases; looking that up is faster than asking again."""
 
     def __init__(self, *bases: type) -> None:
         self.bases: tuple[type, ...] = bases
@@ -97,7 +97,7 @@ def _choosing(names: tuple[str, ...], tests: tuple[str, ...], its: tuple[str, ..
 
 
 def rule_names(rule: Callable[..., Any]) -> tuple[str, ...]:
-    """What a rule asks for besides the cotangent."""
+    """The names of a rule's parameters besides the cotangent."""
     names: tuple[str, ...] | None = getattr(rule, "names", None)
     if names is not None:
         return names

@@ -31,7 +31,7 @@ def run_by_blocks(call: Any, cotangent: Any, values: Any, params: dict[Any, Any]
 
 
 def run_side_by_side(node: Any, cotangent: Any, values: Any, reach: set[Any] | None) -> list[Any]:
-    """What the rules of a node send to each input: two products of matrices, say, on a thread each if that pays."""
+    """Run the rules of a node, on a thread each if that pays (two products of matrices, say): a gradient for each input."""
     calls = [call for call in node.plan.calls if reach is None or node.edges[call.position] in reach]
     return call_side_by_side(node.plan, calls, cotangent, values, node.params)
 

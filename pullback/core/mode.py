@@ -1,4 +1,4 @@
-"""What the tape does right now: the `Mode` of the current context.
+"""The `Mode` of the current context: how operations are run and recorded right now.
 
 Grad mode, inference mode, anomaly mode, saved-tensor hooks and the forward-mode level live in one immutable object
 behind one context variable, so an operation asks one question on its fast path ("is this the default mode?") and
@@ -80,10 +80,10 @@ transform_depth: ContextVar[int] = ContextVar("pullback_transform", default=0)  
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are being recorded in this context."""
+    """Return True if operations are being recorded in this context."""
     return _current.get().grad
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether `inference_mode` is on in this context."""
+    """Return True if `inference_mode` is on in this context."""
     return _current.get().inference

@@ -35,7 +35,7 @@ class NodeHooks:
         self.accumulated: dict[int, Callable[..., Any]] = HookDict()  # of leaves: called when `.grad` has been written
 
     def any(self) -> bool:
-        """Whether one is left."""
+        """Return True if any hook is left."""
         return bool(
             self.retained or self.pre or self.post or self.accumulated
             or [hooks for hooks in self.tensor_hooks.values() if hooks]

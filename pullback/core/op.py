@@ -36,7 +36,7 @@ _dispatching: dict[type[Any], bool] = {}
 
 
 def _dispatches(kind: type) -> bool:
-    """Whether values of a type (tensors, batched arrays) want to run operations themselves."""
+    """Return True if values of this type (tensors, batched arrays) run operations themselves."""
     known = _dispatching.get(kind)
     if known is None:
         known = _dispatching[kind] = hasattr(kind, "_pullback_apply")
@@ -247,11 +247,11 @@ class Op:
 
     @property
     def blocked(self) -> bool:
-        """Whether rules on large operands run block by block."""
+        """True if rules on large operands run block by block."""
         return self.large == "by blocks"
 
     def differentiable(self, position: int) -> bool:
-        """Whether a gradient can flow to the input at this position."""
+        """Return True if a gradient can flow to the input at this position."""
         if self.joint is not None or self.variadic:
             return True
         return self.rules.get(self.inputs[position]) is not None
@@ -320,7 +320,7 @@ class Op:
         return tuple(sources)
 
     def save_code(self, name: str) -> Any:
-        """What a name stands for among what is saved: as in `Plan.saves`; None for a parameter, or `needs`."""
+        """The code in `Plan.saves` of a name that a rule asks for; None for a parameter, or `needs`."""
         if name in self.inputs:
             return self.inputs.index(name)
         if name == "out":

@@ -25,7 +25,11 @@ from .tensor import Anchor, Tensor
 
 
 def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, retain: bool | None) -> Any:
-    """What `walk` finds from one node, by a program if there is one; None if it leads to other leaves than those wanted."""
+    """Run an ordinary pass from one node, by a written-out program if one fits; return the four values of `walk`.
+
+    A program that has also written the gradients returns `DONE`, one that has made them tensors a dict. None if the pass
+    would end at other leaves than those wanted.
+    """
     for program in target.plan.repeats.programs:
         found = program(target, cotangent, clock.last_write, wanted, retain)
         if found is not None:

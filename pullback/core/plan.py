@@ -30,7 +30,7 @@ class Call(NamedTuple):
     sources: tuple[Any, ...]  # positions in `Plan.saves`, or names of parameters
 
     def arguments(self, values: Any, params: Any, needs: Any = None) -> list[Any]:
-        """What the rule gets besides the cotangent."""
+        """The arguments of the rule besides the cotangent."""
         return [values[s] if type(s) is int else needs if s == "needs" else params[s] for s in self.sources]
 
     def run(self, cotangent: Any, values: Any, params: Any) -> Any:
@@ -65,7 +65,7 @@ class Repeats:
         self.last_form = None
 
     def give_up(self) -> None:
-        """What was written out is not to be tried again."""
+        """Forget the passes that were written out: they are not tried again."""
         self.programs = ()
 
 
@@ -121,16 +121,16 @@ class Plan:
 
     @property
     def places(self) -> bool:
-        """Whether the rule puts its cotangent at an `index` of zeros."""
+        """True if the rule puts its cotangent at an `index` of zeros."""
         return bool(self.op.rare.selects)
 
     @property
     def takes_undefined(self) -> bool:
-        """Whether rules take None for outputs that nothing was computed from."""
+        """True if rules take None for outputs that nothing was computed from."""
         return self.op is None or bool(self.op.rare.undefined_allowed)
 
     def has_rule(self, position: int) -> bool:
-        """Whether a rule gives the gradient of an input."""
+        """Return True if a rule gives the gradient of this input."""
         return self.joint is not None and self.needs[position] or any(call.position == position for call in self.calls)
 
     def leads(self, node: Node) -> list[Any]:

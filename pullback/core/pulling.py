@@ -35,7 +35,7 @@ def puller(plan: Any) -> Callable[[Any, Any, Any], Any]:
 
 
 def passed(call: Any) -> Any:
-    """What a rule asks for; of one that passes its cotangent on, nothing but that."""
+    """The sources of a rule's arguments; "g" for the rule that returns its cotangent as it is."""
     from .op import passed_on
 
     return "g" if call.rule is passed_on else call.sources

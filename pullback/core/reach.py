@@ -6,7 +6,7 @@ from typing import Any
 
 
 def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[Any], bool]:
-    """What lies on a path to the wanted targets: (what a cotangent may be sent to, nodes that run, whether that is all)."""
+    """Find the paths to the wanted targets: (nodes and leaves to send cotangents to, nodes that run, whether that is all)."""
     seen: set = set()
     stack = [target for target, _ in roots]
     leaves_only = True
@@ -32,7 +32,7 @@ def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[
 
 
 def leads_to_hooks(node: Any) -> bool:
-    """Whether a pass from this node ends at a leaf with hooks."""
+    """Return True if a pass from this node reaches a leaf with hooks."""
     seen = {node}
     stack = [node]
     while stack:
@@ -48,7 +48,7 @@ def leads_to_hooks(node: Any) -> bool:
 
 
 def leads_only_to(node: Any, wanted: set[Any]) -> bool:
-    """Whether a pass from this node ends at these leaves, all of them, and at no others."""
+    """Return True if a pass from this node ends at all of these leaves and at no others."""
     seen = {node}
     stack = [node]
     while stack:

@@ -138,7 +138,7 @@ def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[tup
 
 
 def value_of(code: Any, op: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:
-    """What a code of `Plan.saves` stands for, in one application of an operation (see `Op.save_code`)."""
+    """The value that a code of `Plan.saves` stands for in one application of an operation (see `Op.save_code`)."""
     if type(code) is int:
         return inputs[code] if code >= 0 else outs[-1 - code]
     if type(code) is tuple:
@@ -151,7 +151,7 @@ def value_of(code: Any, op: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...])
 
 
 def kept(value: Any) -> Any:
-    """What a graph holds of an input: of a leaf that requires grad, its anchor."""
+    """The object that a graph keeps for an input: for a leaf that requires grad its anchor, else the input itself."""
     if isinstance(value, Tensor) and value._inference:
         refuse_inference()
     if isinstance(value, Tensor) and value._node is None and value._requires_grad:

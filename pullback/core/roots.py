@@ -429,7 +429,7 @@ def _answer(
 
 
 def _described(target: Any) -> str:
-    """What can be said about a tensor at the end of a message: its name in the program, and its shape."""
+    """Describe a tensor at the end of a message: its name in the program, and its shape."""
     return f" {seams.described(target)}" if isinstance(target, Tensor) else ""
 
 

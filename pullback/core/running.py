@@ -1,4 +1,4 @@
-"""What a running backward pass can say about itself: its number, the node at work, what will run and in which order.
+"""Facts about the running backward pass: its number, the node at work, the nodes that will run and in which order.
 
 Asked by hooks and by tools that look at graphs, never by the engine, which notes a pass only where it calls functions of
 the program (`Sweep.call`).
@@ -39,7 +39,7 @@ def pass_number() -> int:
 
 
 def keeps_graph() -> bool:
-    """Whether the running pass was asked to retain the graph."""
+    """Return True if the running pass was asked to retain the graph."""
     sweep = running_sweep()
     if sweep is None:
         raise RuntimeError("_get_current_graph_task_keep_graph should only be called during the backward pass")
@@ -47,7 +47,7 @@ def keeps_graph() -> bool:
 
 
 def will_run(node: Any) -> bool:
-    """Whether the running pass runs a node, or did already."""
+    """Return True if the running pass runs a node, or has run it already."""
     if not isinstance(node, Node):
         raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
     sweep = running_sweep()

@@ -67,7 +67,7 @@ class SavedTensor:
         return _as_input(target, slot, unpacked)
 
     def _value(self, node: Node) -> Tensor:
-        """What the hook unpacks. Where it shares the writes of what was saved, none may have come since."""
+        """The tensor that the hook unpacks. If it shares memory with what was saved, nobody may have written there since."""
         result = self.unpack(self.packed)
         if not isinstance(result, Tensor):
             raise TypeError(
@@ -224,7 +224,7 @@ def check_outputs(node: Node) -> None:
 
 
 def _saved_as_it_is(node: Node, number: int) -> bool:
-    """Whether a node has saved this output, and without hooks, which look after what they pack."""
+    """Return True if a node has saved this output without hooks (hooks look after what they pack)."""
     saves = node.plan.saves
     for code, first in ((-1 - number, number), ("outs", 0), ("extras", node.op.rare.extras_from)):
         if code in saves and number >= first:
@@ -370,7 +370,7 @@ class RawSaved:
 
     @property
     def data(self) -> Any:
-        """What was packed; without hooks the saved tensor itself (an output without its history)."""
+        """The result of the pack hook; without hooks the saved tensor itself (an output without its history)."""
         value = self._entry()
         if type(value) is SavedTensor:
             packed = value.packed

@@ -90,12 +90,12 @@ class Tensor(TensorBase):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What a function does with objects of a subclass, unless that says otherwise: results are of the subclass."""
+        """Run a function on objects of a subclass that does not override this method: results are of the subclass."""
         return seams.run_and_convert(cls, func, types, args, kwargs)
 
     @property
     def __dict__(self) -> Any:  # type: ignore[override]
-        """What programs have attached to this tensor."""
+        """The attributes that programs have attached to this tensor."""
         from .attributes import Attributes
 
         return Attributes(fields(self))
@@ -146,7 +146,7 @@ class Tensor(TensorBase):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether operations on this tensor are recorded, so that a backward pass reaches it."""
+        """True if operations on this tensor are recorded, so that a backward pass reaches it."""
         if self._view is not None:
             seams.look(self)
         return self._requires_grad
@@ -192,7 +192,7 @@ class Tensor(TensorBase):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation made this tensor: gradients end here, in `.grad`."""
+        """True if no recorded operation made this tensor: gradients end here, in `.grad`."""
         if self._view is not None:
             seams.look_at_history(self)
         return self._node is None
@@ -304,7 +304,7 @@ class Tensor(TensorBase):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether `retain_grad()` was called on this non-leaf tensor."""
+        """True if `retain_grad()` was called on this non-leaf tensor."""
         if self._view is not None:
             seams.look(self)
         node = self._node
@@ -367,7 +367,7 @@ class Tensor(TensorBase):
         return self._view is not None
 
     def is_inference(self) -> bool:
-        """Whether this tensor was made under `inference_mode`."""
+        """Return True if this tensor was made under `inference_mode`."""
         return self._inference
 
     def detach(self) -> Tensor:

@@ -141,7 +141,7 @@ def _begin_to_follow(tensor: Tensor, view: View) -> None:
 
 
 def is_broken(tensor: Tensor) -> bool:
-    """Whether a view has lost its history: its base was written, and its way from there cannot be replayed."""
+    """Return True if a view has lost its history: its base was written, and the steps from there cannot be replayed."""
     view = tensor._view
     return (
         view.origin in FINAL
@@ -244,7 +244,7 @@ def with_shapes(steps: tuple[Any, ...], array: Any) -> tuple[Any, ...]:
 
 
 def after_steps(x: Any, steps: tuple[Any, ...]) -> Any:
-    """What the steps, with their shapes, make of an array."""
+    """Apply the steps, which come with their shapes, to an array."""
     for op, params, _ in steps:
         x = op(x, **(params or {}))
     return x

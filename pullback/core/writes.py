@@ -211,7 +211,7 @@ def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs:
 
 
 def _aliases_to_read(tensor: Tensor) -> list[Tensor]:
-    """What an in-place operation reads from: an alias of the tensor, and of the tensors inside it where it is a batch."""
+    """The tensor that an in-place operation reads: an alias of the one it writes. For a batch also aliases of those inside."""
     view = tensor._view
     if view is not None and base_of(view)._tangent is not None:
         from ..transforms.forward_mode import tangents_of

@@ -1,1 +1,1 @@
-"""What everything else stands on: dtypes, devices, sizes, storage, thresholds, messages."""
+"""The lowest layer of the package: dtypes, devices, sizes, storage, constants, warnings."""

@@ -342,7 +342,7 @@ def result_dtype(*operands: tuple[dtype, int]) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether torch's casting rules let a result of type `from_` be stored in an output of type `to`."""
+    """Return True if torch's casting rules let a result of type `from_` be stored in an output of type `to`."""
     from_, to = as_dtype(from_), as_dtype(to)
     if from_._category == COMPLEX and to._category != COMPLEX:
         return False
@@ -355,7 +355,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 
 class _Limits:
-    """What `finfo` and `iinfo` have in common: two of the same dtype are equal."""
+    """The base class of `finfo` and `iinfo`: two of the same dtype are equal."""
 
     dtype: str
 

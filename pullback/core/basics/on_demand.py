@@ -14,7 +14,7 @@ from typing import Any
 
 
 def imported(place: str) -> Any:
-    """What stands at "module:name" of the package, whose module is imported now."""
+    """Import a module of the package and return one of its attributes, both given as "module:name"."""
     module, _, name = place.partition(":")
     return getattr(import_module(f"pullback.{module}"), name)
 

@@ -98,7 +98,7 @@ def tensor_text(
     default_dtype_name: str = "float32",
     prefix: str = "tensor(",
 ) -> str:
-    """What ``repr`` of a tensor shows.
+    """Return the text that ``repr`` shows for a tensor.
 
     ``dtype_name`` and ``default_dtype_name`` are bare ("bfloat16"), ``tangent`` is ``f"{tangent}"`` of a dual
     tensor's tangent, and ``prefix`` opens the text (a subclass ``Foo`` passes "Foo("). Of an array on the "meta"
@@ -142,7 +142,7 @@ def parts_text(parts: dict[str, Any], suffixes: Sequence[str], fresh_line: bool)
 
 
 def dtype_suffix(dtype: Any) -> list[str]:
-    """What says the dtype of a tensor, where its numbers do not."""
+    """Return `dtype=...` as a list of one suffix where the numbers do not show the dtype; an empty list where they do."""
     from .dtypes import default_dtype
 
     return [] if _told_by_numbers(dtype._name, default_dtype()._name) else [f"dtype=torch.{dtype._name}"]
@@ -169,7 +169,7 @@ def array_text(array: np.ndarray, dtype_name: str, indent: int = 0) -> str:
 
 
 def _told_by_numbers(dtype_name: str, default_dtype_name: str) -> bool:
-    """Whether a reader of the numbers knows the dtype: the default ones of each kind need no suffix."""
+    """Return True if the numbers show the dtype: the default ones of each kind need no suffix."""
     default_complex = "complex128" if default_dtype_name == "float64" else "complex64"
     return dtype_name in (default_dtype_name, default_complex, "int64", "bool")
 

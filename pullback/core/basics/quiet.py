@@ -99,7 +99,7 @@ _NUMPY, _OURS = os.path.dirname(str(np.__file__)) + os.sep, PACKAGE
 
 
 def _is_ours(filename: str) -> bool:
-    """Whether a warning that is about to be shown comes from a call of NumPy that stands in this package.
+    """Return True if a warning that is about to be shown comes from a call of NumPy in this package.
 
     Warnings of the package itself name the line of the program that they are about.
     """
@@ -112,7 +112,7 @@ def _is_ours(filename: str) -> bool:
 
 
 def warnings_are_dropped() -> bool:
-    """Whether no filter lets the warnings of our calls through.
+    """Return True if no filter lets the warnings of our calls through.
 
     Callers in hot paths compare `warnings.filters[0]` with `first_filter[0]` before, which says so at once.
     """

@@ -68,7 +68,7 @@ def _as_int(value: Any, position: int) -> int:
 
 
 class ElementCount(int):
-    """What `x.size` gives: the number of elements, and when called the shape or the size of one dim."""
+    """The value of `x.size`: the number of elements. Calling it gives the shape, or the size of one dim."""
 
     sizes: tuple[int, ...]
 

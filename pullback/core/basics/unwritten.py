@@ -15,7 +15,7 @@ from .dtypes import number_in
 
 
 class _Settings:
-    """What programs have asked for."""
+    """The settings that programs have chosen."""
 
     deterministic: bool = False
     warn_only: bool = False

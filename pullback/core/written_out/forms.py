@@ -21,7 +21,7 @@ MOST_WALKED = 1 << 16  # nodes of a graph that is looked at
 
 
 class Known(NamedTuple):
-    """What a program relies on of an array of real numbers."""
+    """Shape and dtype of an array of real numbers, which a program relies on."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -38,7 +38,7 @@ class Step(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What a program is written for: the nodes of a graph in the order they ran.
+    """The nodes of a graph in the order they ran, for which a program is written.
 
     Of a part that repeats (a cell, for each step of a sequence) two turns are kept, and the second is written as a loop:
     whatever the length of the sequence, the form is the same.
@@ -92,14 +92,14 @@ def form_of(executed: list[Node]) -> Form | None:
 
 
 def known(value: Any) -> Known | None:
-    """What is known of an array; None if it is something else, or no array of real numbers."""
+    """Shape and dtype of an array of real numbers; None for any other value."""
     if type(value) is not ndarray or value.dtype is not FLOAT32 and value.dtype is not FLOAT64:
         return None
     return Known(value.shape, value.dtype)
 
 
 def saved_by(node: Node) -> tuple[Known | None, ...]:
-    """What is known of the saved values of a node."""
+    """Shapes and dtypes of the saved values of a node; None for those that are not plain arrays."""
     facts = []
     for code, value in zip(node.plan.saves, node.arrays or (), strict=False):
         target = node.edges[code] if type(code) is int and code >= 0 else None
@@ -145,7 +145,7 @@ def folded(form: Form) -> Form | None:
 
 
 def are_alike(steps: Sequence[Step], one: int, other: int) -> bool:
-    """Whether two steps are the same, a turn apart: edges lead equally far or to the same place."""
+    """Return True if two steps, one turn apart, are the same: their edges lead equally far, or to the same place."""
     first, second = steps[one], steps[other]
     if first.plan is not second.plan or first.result != second.result or first.saved != second.saved:
         return False

@@ -81,7 +81,7 @@ def named(name: str, known: Known) -> Spelled:
 
 
 def known_target(form: Form, edge: int | None) -> Known | None:
-    """What is known of the array behind an edge."""
+    """The shape and dtype of the array behind an edge; None if they are not known."""
     if edge is None or form.leaves is None:
         return None
     return form.steps[edge].result if edge >= 0 else form.leaves[-1 - edge]
@@ -104,7 +104,7 @@ def _tried(writer: Expression, values: dict[str, Known], order: Any) -> Any:
 
 
 class Expression:
-    """What a rule says, as Python for small arrays: numbers are arrays of their dtype, and fresh memory is used again."""
+    """The result of a rule as Python for small arrays: numbers are arrays of their dtype, and fresh memory is used again."""
 
     def __init__(self, result: Spelled) -> None:
         self.names: dict[str, Any] = {}  # numbers

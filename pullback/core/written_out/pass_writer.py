@@ -350,7 +350,7 @@ class _Writer:
         return f"{self.name('r', rule)}({', '.join([f'g{number}', *given])})"
 
     def has_parts(self, number: int) -> bool:
-        """Whether a node has several outputs, and so a list as its cotangent."""
+        """Return True if a node has several outputs, and so a list as its cotangent."""
         plan = self.form.steps[number].plan
         return plan.op.outputs != 1 and not plan.op.first_only
 

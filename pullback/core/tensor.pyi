@@ -477,11 +477,11 @@ class Tensor:
     def is_cuda(self) -> _bool: """False: every tensor lives in main memory."""
     def is_distributed(self) -> _bool: """False: a tensor is in one process."""
     def is_floating_point(self) -> _bool: """True if the elements are floats."""
-    def is_inference(self) -> _bool: """Whether this tensor was made under `inference_mode`."""
+    def is_inference(self) -> _bool: """Return True if this tensor was made under `inference_mode`."""
     @property
     def is_ipu(self) -> _bool: """False: every tensor lives in main memory."""
     @property
-    def is_leaf(self) -> _bool: """Whether no recorded operation made this tensor: gradients end here, in `.grad`."""
+    def is_leaf(self) -> _bool: """True if no recorded operation made this tensor: gradients end here, in `.grad`."""
     @property
     def is_maia(self) -> _bool: """False: every tensor lives in main memory."""
     @property
@@ -715,7 +715,7 @@ class Tensor:
     def repeat(self, *repeats: Any, **named: Any) -> Tensor: """Copies of the tensor side by side, so many along each dim: `x.repeat(2, 1)` puts a matrix below itself."""
     def repeat_interleave(self, repeats: Any = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor: """Each element (or slice of a dim) repeated, copies next to each other."""
     @property
-    def requires_grad(self) -> _bool: """Whether operations on this tensor are recorded, so that a backward pass reaches it."""
+    def requires_grad(self) -> _bool: """True if operations on this tensor are recorded, so that a backward pass reaches it."""
     @requires_grad.setter
     def requires_grad(self, value: Any) -> None: ...
     def requires_grad_(self, requires_grad: _bool = ...) -> Tensor: """Ask for gradients (or stop asking) and return this tensor."""
@@ -727,7 +727,7 @@ class Tensor:
     def resolve_neg(self) -> Tensor: """Itself: nothing is negated later here."""
     def retain_grad(self) -> None: """Keep the gradient of this non-leaf tensor in `.grad` when a backward pass computes it."""
     @property
-    def retains_grad(self) -> _bool: """Whether `retain_grad()` was called on this non-leaf tensor."""
+    def retains_grad(self) -> _bool: """True if `retain_grad()` was called on this non-leaf tensor."""
     def roll(self, shifts: Any, dims: Any = ...) -> Tensor: """Elements moved along dims; what leaves at one end comes in at the other."""
     def rot90(self, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor: """Rotated in the plane of two dims, `k` times 90 degrees."""
     def round(self, *, decimals: _int = ...) -> Tensor: """Round to the nearest integer (ties to even), or to `decimals` places."""

@@ -16,7 +16,6 @@ import numpy as np
 from ..core.basics.notices import warn_user
 from ..core.basics.storage import storage_of
 from ..core.cotangents import metadata_of
-from ..core.fit import dense
 from ..core.general import show_new_node
 from ..core.grad_mode import no_grad
 from ..core.mode import current_mode
@@ -26,6 +25,7 @@ from ..core.recording import kept
 from ..core.saved import SECOND_TIME, RawSaved, SavedTensor, describe_write, packed_output
 from ..core.tape import wrap
 from ..core.tensor import Anchor, Tensor
+from ..core.unbroadcast import dense
 from ..core.views import look_at_history
 from .function_outputs import connect_outputs
 
@@ -215,9 +215,9 @@ class CustomNode(Node, FunctionCtx):
         grads = [self.materialized(sweep, number, part) for number, part in enumerate(parts)]
         backward = self.user_backward()
         if sweep.level:  # a batched pass
-            from ..core.hooks import called
+            from ..core.hooks import call_hook
 
-            results = called(sweep, lambda *given: _unnested(backward, self, given), *grads)
+            results = call_hook(sweep, lambda *given: _unnested(backward, self, given), *grads)
         else:
             results = _unnested(backward, self, grads)
         if not isinstance(results, tuple):

@@ -9,9 +9,9 @@ from typing import Any
 from numpy import ndarray
 
 from ..kernels.like import brought
-from .fit import fit_array, zeros_array
 from .large_cotangents import run_side_by_side, sum_by_blocks
 from .node import Node
+from .unbroadcast import unbroadcast_array, zeros_array
 
 
 class _Undefined:
@@ -35,25 +35,27 @@ def metadata_of(target: Any, slot: int) -> tuple[Any, ...]:
 
 
 def deliver_slot(
-    target: Node, slot: int, gradient: Any, waiting: dict[Node, Any], heap: list[Any], fit: Callable[..., Any]
+    target: Node, slot: int, gradient: Any, waiting: dict[Node, Any], heap: list[Any], unbroadcast: Callable[..., Any]
 ) -> None:
     """Add a gradient to one output of a node that has several, among the nodes that wait."""
     parts = waiting.get(target)
     if parts is None:
         parts = waiting[target] = [None] * len(target.outputs)
         heappush(heap, (-target.order, target))
-    add_part(parts, slot, gradient, target, fit)
+    add_part(parts, slot, gradient, target, unbroadcast)
 
 
-def add_part(parts: list[Any], slot: int, gradient: Any, target: Node, fit: Callable[..., Any] = fit_array) -> None:
+def add_part(
+    parts: list[Any], slot: int, gradient: Any, target: Node, unbroadcast: Callable[..., Any] = unbroadcast_array
+) -> None:
     """Add a gradient to the part of one output in a node's cotangent."""
     shape, dtype = target.outputs[slot]
     if gradient.shape != shape or gradient.dtype is not dtype:
-        gradient = fit(gradient, shape, dtype)
+        gradient = unbroadcast(gradient, shape, dtype)
     parts[slot] = gradient if parts[slot] is None else sum_by_blocks(parts[slot], gradient)
 
 
-def filled(node: Node, parts: list[Any], zeros: Any) -> tuple[Any, ...]:
+def with_zeros(node: Node, parts: list[Any], zeros: Any) -> tuple[Any, ...]:
     """The cotangents of several outputs, with zeros for those that got none unless the rule takes None."""
     if node.plan.takes_undefined:
         return tuple(parts)
@@ -68,7 +70,7 @@ def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -
         return run_side_by_side(node, cotangent, values, reach)
     edges, needs = node.edges, node.plan.needs
     if type(cotangent) is list:  # of several outputs, some of which nothing may have been computed from
-        cotangent = filled(node, cotangent, zeros_array)
+        cotangent = with_zeros(node, cotangent, zeros_array)
     if reach is not None:
         needs = tuple([target is not None and target in reach for target in edges])
     return call_jointly(node.plan, cotangent, values, node.params, needs)

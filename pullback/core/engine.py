@@ -26,8 +26,7 @@ from . import seams
 from .accumulate import commit
 from .basics.quiet import restore, silence, warning_settings
 from .basics.storage import clock
-from .cotangents import UNDEFINED, deliver_slot, filled, run_joint
-from .fit import fit_array, fit_tensor, zeros_array, zeros_tensor
+from .cotangents import UNDEFINED, deliver_slot, run_joint, with_zeros
 from .hooks import run_accumulated, run_after, run_before, run_leaf_hooks, run_pre_hooks
 from .large_cotangents import sum_by_blocks
 from .mode import IN_RULES, NO_GRAD, RECORD, current_mode, set_mode
@@ -37,6 +36,7 @@ from .reach import nodes_leading_to
 from .saved import arrays_of, tensors_of
 from .tape import by_blocks, wrap
 from .tensor import Anchor, Tensor
+from .unbroadcast import unbroadcast_array, unbroadcast_tensor, zeros_array, zeros_tensor
 
 FIRST: Any = repeat(0)  # the numbers of outputs, where there is but one
 
@@ -64,7 +64,7 @@ class Sweep:
     level: int = 0  # of the batches that the cotangents are, in a pass for many of them
     ordinary: bool = True  # nothing has happened that a written-out pass does not do
     switched: bool = False  # whether the mode has been set to the pass's own, which bare arrays do not need
-    fit: Any = staticmethod(fit_array)
+    unbroadcast: Any = staticmethod(unbroadcast_array)
     zeros: Any = staticmethod(zeros_array)
 
     def __init__(self, roots: list[Any]) -> None:
@@ -78,7 +78,7 @@ class Sweep:
 
     def recorded(self) -> Sweep:
         """The same pass on tensors, for derivatives of derivatives."""
-        self.record, self.fit, self.zeros = True, fit_tensor, zeros_tensor
+        self.record, self.unbroadcast, self.zeros = True, unbroadcast_tensor, zeros_tensor
         return self
 
     def towards(self, inputs: list[Any], accumulating: bool) -> Sweep:
@@ -228,7 +228,7 @@ class Sweep:
                 self.skip(target)
             else:
                 gradient = gradient.dense() if type(gradient) is Placed else gradient
-                deliver_slot(target, slot, gradient, waiting, self.heap, self.fit)
+                deliver_slot(target, slot, gradient, waiting, self.heap, self.unbroadcast)
             return
         if gradient.shape != target.shape or gradient.dtype is not target.dtype:
             if type(gradient) is Placed:
@@ -237,7 +237,7 @@ class Sweep:
                 self.skip(target)
                 return
             elif type(gradient) is not Picked or not self.takes_picked(target):
-                gradient = self.fit(gradient, target.shape, target.dtype)
+                gradient = self.unbroadcast(gradient, target.shape, target.dtype)
         present = waiting.pop(target, None)
         if present is None:
             waiting[target] = gradient
@@ -283,7 +283,7 @@ class Sweep:
                 gradient, fresh = gradient.into_leaf(leaf, self), True
                 if gradient is None:
                     return
-            fitted = self.fit(gradient, array.shape, self.dtype_at(leaf, gradient))
+            fitted = self.unbroadcast(gradient, array.shape, self.dtype_at(leaf, gradient))
             gradient, fresh = fitted, fresh or fitted is not gradient
         present = leaves.get(leaf)
         if present is None:
@@ -310,7 +310,7 @@ class Sweep:
 
     def fill_missing(self, node: Node, parts: list[Any]) -> tuple[Any, ...]:
         """Zeros for the outputs of a node that nothing was computed from."""
-        return filled(node, parts, self.zeros)
+        return with_zeros(node, parts, self.zeros)
 
     def capture(self, node: Node, cotangent: Any) -> None:
         """Keep the cotangents that somebody asked for by name."""

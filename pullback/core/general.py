@@ -108,7 +108,7 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
         if dual > batch:
             return seams.apply_dual(op, inputs, params, mode, dual)
         if batch:
-            inputs = lifted(inputs, batch)
+            inputs = as_constants_of_batch(inputs, batch)
     if op.view:
         inputs[0].memory()
     mask = tape.needs_gradient(op, inputs) if mode.grad else 0
@@ -223,7 +223,7 @@ def top_levels(inputs: tuple[Any, ...], params: dict[Any, Any] | None, below: fl
     return dual, batch
 
 
-def lifted(inputs: tuple[Any, ...], level: int) -> tuple[Any, ...]:
+def as_constants_of_batch(inputs: tuple[Any, ...], level: int) -> tuple[Any, ...]:
     """Inputs from outside a batch as constants of it. Those with a history keep it: it belongs to the tape outside."""
     results = []
     for value in inputs:

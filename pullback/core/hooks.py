@@ -14,18 +14,18 @@ import numpy as np
 from ..transforms.arrays.batched import NotBatchable, level_of
 from .accumulate import commit
 from .cotangents import metadata_of
-from .fit import dense
 from .mostly_zeros import Rows
 from .node import Node, NodeHooks
 from .tape import wrap
 from .tensor import Anchor, Tensor
+from .unbroadcast import dense
 
 
 def _name_of(hook: Callable) -> str:
     return getattr(hook, "__name__", None) or type(hook).__name__
 
 
-def called(sweep: Any, function: Callable[..., Any], *gradients: Any) -> Any:
+def call_hook(sweep: Any, function: Callable[..., Any], *gradients: Any) -> Any:
     """Call a program's hook or `backward`; in a batched pass row by row, if it asks for the values of one row."""
     try:
         return function(*gradients)
@@ -44,16 +44,16 @@ def run_tensor_hooks(sweep: Any, hooks: dict[Any, Any] | None, gradient: Any) ->
         return gradient
     tensor = gradient
     if gradient is not None and not sweep.record:
-        tensor = _tensor(np.array(gradient) if _is_plain(gradient) else gradient)
+        tensor = _as_tensor(np.array(gradient) if _is_plain(gradient) else gradient)
     given = tensor
     for hook in list(hooks.values()):
-        result = called(sweep, hook, tensor)
+        result = call_hook(sweep, hook, tensor)
         if result is not None:
             if tensor is None:
                 raise RuntimeError("can't replace a None gradient with a non-None value")
             check_replacement(hook, tensor, result)
             tensor = result
-    return gradient if type(gradient) is Rows and tensor is given else _inside(sweep, tensor)
+    return gradient if type(gradient) is Rows and tensor is given else _as_cotangent(sweep, tensor)
 
 
 def _is_plain(value: Any) -> bool:
@@ -117,10 +117,10 @@ def run_pre_hooks(sweep: Any, node: Node, cotangent: Any) -> Any:
 def call_pre_hooks(sweep: Any, hooks: NodeHooks, parts: list[Any]) -> list[Any]:
     """Call the pre-hooks of a node or leaf; return the cotangents, some of which hooks may have replaced."""
     for hook in list(hooks.pre.values()):
-        given = tuple(_tensor(part) for part in parts)
-        result = called(sweep, hook, given)
+        given = tuple(_as_tensor(part) for part in parts)
+        result = call_hook(sweep, hook, given)
         if result is not None:
-            parts = [_inside(sweep, part) for part in _checked_tuple(hook, result, given)]
+            parts = [_as_cotangent(sweep, part) for part in _checked_tuple(hook, result, given)]
     return parts
 
 
@@ -160,21 +160,23 @@ def run_after(sweep: Any, node: Node, results: list[Any], cotangent: Any) -> lis
     if cotangent is None:
         came_in: tuple = (None,) * (1 if node.outputs is None else len(node.outputs))
     else:
-        came_in = tuple(_tensor(part) for part in (cotangent if several else (cotangent,)))
+        came_in = tuple(_as_tensor(part) for part in (cotangent if several else (cotangent,)))
     hooks: Any = node.hooks
     shown = node.shown_edges()
     for hook in list(hooks.post.values()):
         going_out = tuple(
-            _tensor(
-                part if part is None or node.edges[position] is None else sweep.fit(part, *_metadata(node, position))
+            _as_tensor(
+                part
+                if part is None or node.edges[position] is None
+                else sweep.unbroadcast(part, *_metadata(node, position))
             )
             for position, part in [(position, results[position]) for position in shown]
         )
-        replaced = called(sweep, hook, going_out, came_in)
+        replaced = call_hook(sweep, hook, going_out, came_in)
         if replaced is not None:
             results = list(results)
             for position, part in zip(shown, _checked_tuple(hook, replaced, going_out), strict=True):
-                results[position] = _inside(sweep, part)
+                results[position] = _as_cotangent(sweep, part)
     return results
 
 
@@ -200,13 +202,13 @@ def _checked_tuple(hook: Callable, result: Any, expected: tuple) -> tuple:
     return result
 
 
-def _tensor(part: Any) -> Any:
+def _as_tensor(part: Any) -> Any:
     if type(part) is Rows:
         return part.sparse()
     return part if part is None or isinstance(part, Tensor) else wrap(part)
 
 
-def _inside(sweep: Any, part: Any) -> Any:
+def _as_cotangent(sweep: Any, part: Any) -> Any:
     if part is None:
         return None
     return dense(part) if sweep.record else dense(part)._array

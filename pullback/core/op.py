@@ -43,7 +43,7 @@ def _dispatches(kind: type) -> bool:
     return known
 
 
-def passed_on(g: Any) -> Any:
+def identity_rule(g: Any) -> Any:
     """The rule of what a sum adds as it is. The engine knows it and does not call it."""
     return g
 
@@ -87,7 +87,8 @@ class Op:
         "view", "outputs", "first_only", "variadic", "autocast", "aten", "large", "hidden_inputs", "differentiable_inputs",
         "samples", "rare",
         # what follows from that, for the tape
-        "name", "forward", "swift", "arranges", "plain", "divisible", "spreads", "ready", "_plans", "_node_type",
+        "name", "forward", "bare_forward", "reorders", "plain", "large_from", "forward_by_blocks", "ready", "_plans",
+        "_node_type",
     )  # fmt: skip
 
     def __init__(
@@ -161,10 +162,10 @@ class Op:
         several = self.kind in ("elementwise", "elementwise_pull") and len(self.inputs) > 1
         at_liberty = several and not hasattr(self.formula, "is_ordered")
         self.forward: Callable[..., Any] = ordered(function) if at_liberty else function  # what runs on arrays
-        # of two operands the first alone can make a difference to the order: the tape looks at it, and calls `swift`
-        self.arranges: bool = len(self.inputs) == 2 and getattr(self.forward, "deciding", ()) is None
-        self.swift: Callable[..., Any] = (
-            getattr(self.forward, "__wrapped__", function) if self.arranges else self.forward
+        # of two operands the first alone can make a difference to the order: the tape looks at it, and calls `bare_forward`
+        self.reorders: bool = len(self.inputs) == 2 and getattr(self.forward, "deciding", ()) is None
+        self.bare_forward: Callable[..., Any] = (
+            getattr(self.forward, "__wrapped__", function) if self.reorders else self.forward
         )
 
     def _run_first(self, *arrays: Any, **params: Any) -> Any:
@@ -187,10 +188,10 @@ class Op:
             large = "by blocks" if self.kind in ("elementwise", "elementwise_pull") else "nothing"
         self.large: str = large  # what to do with large operands: see `OF_LARGE`
         # from how many elements on they are large (0: never), and whether the forward function is cut into blocks then
-        self.divisible: int = (
+        self.large_from: int = (
             0 if large == "nothing" else FACTOR_SIDE_BY_SIDE if large == "rules side by side" else MAYBE_BLOCKED
         )
-        self.spreads: bool = self.divisible == MAYBE_BLOCKED
+        self.forward_by_blocks: bool = self.large_from == MAYBE_BLOCKED
 
     def _check(self, inputs: tuple[str, ...] | None) -> None:
         """Refuse what cannot be meant: values of fields, rules of no input, and names that nothing goes by."""
@@ -337,8 +338,8 @@ class Op:
         for value in inputs:
             if type(value) is not ndarray and _dispatches(type(value)):
                 return value._pullback_apply(self, inputs, params)
-        if self.arranges and (type(inputs[0]) is not ndarray or inputs[0].ndim < 2):
-            return self.swift(*inputs, **params)  # dims have but one order, as on the tape
+        if self.reorders and (type(inputs[0]) is not ndarray or inputs[0].ndim < 2):
+            return self.bare_forward(*inputs, **params)  # dims have but one order, as on the tape
         return self.forward(*inputs, **params)
 
     def __repr__(self) -> str:

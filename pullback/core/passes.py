@@ -39,13 +39,13 @@ def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, reta
     found = walk(target, cotangent, retain)
     if found[3] is None:
         if target.plan.repeats.walked(len(found[2])):
-            from .written_out.repeats import look  # not part of every program
+            from .written_out.repeats import write_out_if_repeated  # not part of every program
 
-            look(target, found[2])
+            write_out_if_repeated(target, found[2])
     return found
 
 
-def backward_from(target: Any, cotangent: Any, retain: bool | None, found: Any = None) -> None:
+def run_ordinary_backward(target: Any, cotangent: Any, retain: bool | None, found: Any = None) -> None:
     """`backward()` from one root to all leaves, in an ordinary pass; `found` is what a program has found already."""
     if found is None:
         if Hooks.of_leaves and leads_to_hooks(target):
@@ -116,7 +116,7 @@ def gradients_of_leaves(
         gradient = leaves.get(anchor)
         if gradient is None:
             return None  # asking again in the general way says which it was
-        answers.append(_answer(gradient, anchor in owned))
+        answers.append(_as_own_tensor(gradient, anchor in owned))
         owned.pop(anchor, None)
     if not retain:
         free(executed)
@@ -166,7 +166,7 @@ def backward_to_inputs(
         if found is None or record:
             answers.append(found)
         else:
-            answers.append(_answer(found, target in sweep.owned))
+            answers.append(_as_own_tensor(found, target in sweep.owned))
             sweep.owned.pop(target, None)
     if not retain:
         sweep.free()
@@ -175,7 +175,7 @@ def backward_to_inputs(
     return answers
 
 
-def _answer(found: Any, own: bool) -> Tensor:
+def _as_own_tensor(found: Any, own: bool) -> Tensor:
     """A gradient as a tensor that shares memory with nobody."""
     if type(found) is Rows:
         return found.sparse()
@@ -196,7 +196,7 @@ def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
     slots = node.slots or (0,) * len(node.edges)
     for target, slot, result in zip(node.edges, slots, sweep.call_rules(node, cotangent), strict=True):
         if result is not None and target is not None:
-            result = sweep.fit(result, *metadata_of(target, slot))
+            result = sweep.unbroadcast(result, *metadata_of(target, slot))
         answers.append(result if result is None or isinstance(result, Tensor) else wrap(result))
     shown = [answers[position] for position in node.shown_edges()]
     return shown[0] if len(shown) == 1 else tuple(shown)

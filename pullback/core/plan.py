@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from .kernel import chosen_rule
 from .node import Node
-from .pulling import puller
-from .recording import recorder
+from .pulling import make_pull
+from .recording import make_recorder
 
 # After how many walks a pass is looked at, to be written out: that takes as long as some hundred walks.
 FIRST_LOOK = 128
@@ -101,9 +101,9 @@ class Plan:
         self.blocked: bool = large and op.blocked and all([type(code) is int for code in saves])
         self.together: bool = large and op.large == "rules side by side" and len(calls) > 1
         # the node of one application: (out, dtype, params, *inputs, *arrays) -> Node
-        self.record: Any = None if op is None else recorder(self, len(needs))
+        self.record: Any = None if op is None else make_recorder(self, len(needs))
         # what goes along each edge: (cotangent, saved values, params) -> gradients
-        self.pull: Any = None if op is None else puller(self)
+        self.pull: Any = None if op is None else make_pull(self)
         self.narrower: dict[tuple[bool, ...], Plan] = {}  # for passes that leave some of the inputs out
         self.repeats: Repeats = Repeats()
 
@@ -116,7 +116,7 @@ class Plan:
         if plan is None:
             plan = self.narrower[needs] = copy(self)
             plan.needs, plan.calls = needs, tuple([call for call in self.calls if needs[call.position]])
-            plan.pull = puller(plan)
+            plan.pull = make_pull(plan)
         return plan
 
     @property

@@ -1,6 +1,6 @@
 """Running the rules of one node: from its cotangent to what goes along each of its edges.
 
-`puller` writes a function for each plan, of one line; plans whose rules ask for the same places share its code.
+`make_pull` writes a function for each plan, of one line; plans whose rules ask for the same places share its code.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy import ndarray
 from .mostly_zeros import Placed
 
 
-def puller(plan: Any) -> Callable[[Any, Any, Any], Any]:
+def make_pull(plan: Any) -> Callable[[Any, Any, Any], Any]:
     """The function `pull(cotangent, values, params)`: a gradient for each edge, None where there is none to send."""
     if plan.joint is not None:
         from .cotangents import pull_jointly
@@ -29,20 +29,20 @@ def puller(plan: Any) -> Callable[[Any, Any, Any], Any]:
 
         return pull_side_by_side(plan)
     calls = {call.position: call for call in plan.engine_calls()}
-    asked = tuple([None if i not in calls else passed(calls[i]) for i in range(len(plan.needs))])
-    pull = written(asked)(*[call.rule for call in calls.values()])
+    asked = tuple([None if i not in calls else sources_of(calls[i]) for i in range(len(plan.needs))])
+    pull = write_pull(asked)(*[call.rule for call in calls.values()])
     return pull_placed(plan, pull) if plan.calls and plan.places else pull
 
 
-def passed(call: Any) -> Any:
+def sources_of(call: Any) -> Any:
     """The sources of a rule's arguments; "g" for the rule that returns its cotangent as it is."""
-    from .op import passed_on
+    from .op import identity_rule
 
-    return "g" if call.rule is passed_on else call.sources
+    return "g" if call.rule is identity_rule else call.sources
 
 
 @cache
-def written(asked: tuple[Any, ...]) -> Callable[..., Any]:
+def write_pull(asked: tuple[Any, ...]) -> Callable[..., Any]:
     """For rules that ask for these places of what is saved, and for these parameters."""
     parts: list[str] = []
     rules: list[str] = []

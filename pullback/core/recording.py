@@ -1,6 +1,6 @@
 """Making the node of one application: where cotangents go next, and what the rules need saved.
 
-`recorder` writes a function for each plan, of straight lines that do just this; plans that need the same share it.
+`make_recorder` writes a function for each plan, of straight lines that do just this; plans that need the same share it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from .node import Node, fill
 from .tensor import Tensor, anchor_of
 
 
-def recorder(plan: Any, count: int) -> Callable[..., Any]:
+def make_recorder(plan: Any, count: int) -> Callable[..., Any]:
     """The function `record(out, dtype, params, *inputs, *arrays)` that makes the node of one application."""
     unusual = plan.op.outputs != 1 or plan.op.rare.copies_before_writes
     if unusual or count > 4 or any(type(code) is str for code in plan.saves):
         return lambda out, dtype, params, *given: record_any(plan, (out,), params, given[:count])
-    return _written(count, plan.needs, plan.saves)(plan)
+    return _write_recorder(count, plan.needs, plan.saves)(plan)
 
 
 def record_any(plan: Any, outs: tuple[Any, ...], params: Any, inputs: tuple[Any, ...]) -> Node:
@@ -44,7 +44,7 @@ def read_by(node: Node, inputs: tuple[Any, ...]) -> None:
 
 
 @cache
-def _written(count: int, needs: tuple[bool, ...], saves: tuple[Any, ...]) -> Callable[[Any], Any]:
+def _write_recorder(count: int, needs: tuple[bool, ...], saves: tuple[Any, ...]) -> Callable[[Any], Any]:
     places = range(count)
     inputs, arrays = [f"x{i}" for i in places], [f"a{i}" for i in places]
     lines = [f"def record({', '.join(['out', 'dtype', 'params', *inputs, *arrays])}):", "    slots = None"]

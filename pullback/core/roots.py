@@ -23,10 +23,10 @@ from .basics.size import Size
 from .basics.storage import clock
 from .cotangents import metadata_of
 from .engine import Hooks
-from .fit import dense, fit_array
 from .mode import RECORD, current_mode, transform_depth
 from .tape import wrap
 from .tensor import Tensor, anchor_of
+from .unbroadcast import dense, unbroadcast_array
 from .views import look_at_history
 
 transforms_run = transform_depth.get
@@ -57,7 +57,7 @@ def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create
     if (
         shape and root._node is not None and target.outputs is None and shape != target.shape
     ):  # its `.data` was replaced
-        cotangent = fit_array(cotangent, target.shape, dtype)
+        cotangent = unbroadcast_array(cotangent, target.shape, dtype)
     if (
         root._output_nr or not target.order or target.shape is None or Hooks.in_use or current_mode() is not RECORD
         or transforms_run()
@@ -77,7 +77,7 @@ def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create
                     break
         except RuntimeWarning:  # somebody made errors of warnings; nothing has happened yet
             pass
-    passes.backward_from(target, cotangent, retain_graph, found)
+    passes.run_ordinary_backward(target, cotangent, retain_graph, found)
 
 
 @without_unknown
@@ -143,7 +143,7 @@ def grad(
     if type(outputs) is Tensor and not (
         create_graph or is_grads_batched or materialize_grads or outputs._view is not None or not only_inputs
     ):
-        found = _gradients_of_leaves(outputs, inputs, grad_outputs, bool(retain_graph))
+        found = _try_gradients_of_leaves(outputs, inputs, grad_outputs, bool(retain_graph))
         if found is not None:
             return found
     if materialize_grads and allow_unused is False:
@@ -173,13 +173,13 @@ def grad(
     else:
         gradients = passes.backward_to_inputs(*starts, keys, retain, record)
     answers = tuple(
-        _answer(gradient, key, target, position, allow_unused, materialize_grads, record)
+        _checked_gradient(gradient, key, target, position, allow_unused, materialize_grads, record)
         for position, (gradient, key, target) in enumerate(zip(gradients, keys, targets, strict=True))
     )
     return answers if names is None else dict(zip(names, answers, strict=True))
 
 
-def _gradients_of_leaves(root: Tensor, inputs: Any, weight: Any, retain: bool) -> tuple[Tensor, ...] | None:
+def _try_gradients_of_leaves(root: Tensor, inputs: Any, weight: Any, retain: bool) -> tuple[Tensor, ...] | None:
     """`grad` without detours, for leaves that are all there is to reach; None if it takes more than that."""
     target = root._node
     if target is None:
@@ -408,7 +408,7 @@ def _edge_of(target: Any) -> tuple:
     return (anchor_of(target), 0) if target._node is None else (target._node, target._output_nr)
 
 
-def _answer(
+def _checked_gradient(
     gradient: Any, key: tuple, target: Any, position: int, allow_unused: bool, materialize: bool, record: bool
 ) -> Tensor | None:
     if gradient is not None:

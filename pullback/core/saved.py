@@ -14,7 +14,7 @@ from numpy import ndarray
 from .basics.storage import Storage, storage_of
 from .mode import current_mode
 from .node import FREED, Node
-from .op import passed_on
+from .op import identity_rule
 from .recording import SavedList, kept
 from .tape import wrap
 from .tensor import Anchor, Tensor
@@ -301,7 +301,7 @@ def _apart(node: Node, code: Any, value: Any, storage: Storage) -> Any:
     return value
 
 
-AS_IT_IS = (passed_on, passed_on)  # hooks that do nothing
+AS_IT_IS = (identity_rule, identity_rule)  # hooks that do nothing
 
 # --- attributes of nodes ---------------------------------------------------------------------------------------------
 

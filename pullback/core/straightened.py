@@ -33,16 +33,16 @@ def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Any:
         if x._requires_grad:
             mask |= 1 << 0
         arrays0 = x._array
-    large = op.divisible > 0 and type(arrays0) is ndarray and (arrays0.size >= op.divisible)
+    large = op.large_from > 0 and type(arrays0) is ndarray and (arrays0.size >= op.large_from)
     try:
         if params:
             out = op.forward(arrays0, **params)
-        elif large and op.spreads:
+        elif large and op.forward_by_blocks:
             out = by_blocks(op.forward, arrays0)
-        elif op.arranges and arrays0.ndim > 1 and (not arrays0.flags.c_contiguous):
+        elif op.reorders and arrays0.ndim > 1 and (not arrays0.flags.c_contiguous):
             out = op.forward(arrays0)
         else:
-            out = op.swift(arrays0)
+            out = op.bare_forward(arrays0)
     except (RuntimeWarning, FloatingPointError):
         out = quiet(op.forward)(arrays0, **params or {})
     except TypeError as error:
@@ -111,14 +111,14 @@ def binary(op: Op, otherwise: Callable[..., Any] | None = None, itself: Op | Non
                 if b._requires_grad:
                     mask |= 1 << 1
                 arrays1 = b._array
-            large = chosen.divisible > 0 and type(arrays0) is ndarray and (arrays0.size >= chosen.divisible)
+            large = chosen.large_from > 0 and type(arrays0) is ndarray and (arrays0.size >= chosen.large_from)
             try:
-                if large and chosen.spreads:
+                if large and chosen.forward_by_blocks:
                     out = by_blocks(chosen.forward, arrays0, arrays1)
-                elif chosen.arranges and arrays0.ndim > 1 and (not arrays0.flags.c_contiguous):
+                elif chosen.reorders and arrays0.ndim > 1 and (not arrays0.flags.c_contiguous):
                     out = chosen.forward(arrays0, arrays1)
                 else:
-                    out = chosen.swift(arrays0, arrays1)
+                    out = chosen.bare_forward(arrays0, arrays1)
             except (RuntimeWarning, FloatingPointError):
                 out = quiet(chosen.forward)(arrays0, arrays1)
             except TypeError as error:

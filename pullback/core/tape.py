@@ -40,16 +40,16 @@ def apply(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None = None)
             if value._requires_grad:
                 mask |= 1 << number
             arrays[number] = value._array
-    large = op.divisible > 0 and type(arrays[0]) is ndarray and arrays[0].size >= op.divisible
+    large = op.large_from > 0 and type(arrays[0]) is ndarray and arrays[0].size >= op.large_from
     try:
         if params:
             out = op.forward(*arrays, **params)
-        elif large and op.spreads:
+        elif large and op.forward_by_blocks:
             out = by_blocks(op.forward, *arrays)
-        elif op.arranges and arrays[0].ndim > 1 and not arrays[0].flags.c_contiguous:
+        elif op.reorders and arrays[0].ndim > 1 and not arrays[0].flags.c_contiguous:
             out = op.forward(*arrays)
         else:
-            out = op.swift(*arrays)
+            out = op.bare_forward(*arrays)
     except (RuntimeWarning, FloatingPointError):  # somebody made errors of warnings; torch would not have warned
         out = quiet(op.forward)(*arrays, **(params or {}))
     except TypeError as error:  # perhaps an operand is another library's, and one NumPy's
@@ -133,7 +133,7 @@ def record(
     kind = out.dtype
     if kind.kind not in "fcV" or result._inference:  # integers ('V' is bfloat16), views of inference tensors
         return None
-    plan = op.plan_for(mask, len(inputs), out, 0 < op.divisible <= out.size)
+    plan = op.plan_for(mask, len(inputs), out, 0 < op.large_from <= out.size)
     if plan is None:
         return None
     arrays = [value._array if isinstance(value, Tensor) else value for value in inputs]
@@ -145,7 +145,7 @@ def record(
 def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, outs: tuple[Any, ...]) -> Node:
     """The node of one application, with what its rules need saved."""
     out = outs[0]
-    plan = op.plan(mask, len(inputs), out.dtype.kind == "c", 0 < op.divisible <= out.size)
+    plan = op.plan(mask, len(inputs), out.dtype.kind == "c", 0 < op.large_from <= out.size)
     return record_any(plan, outs, params, inputs)
 
 

@@ -53,7 +53,7 @@ class ObservedSweep(Sweep):
                 continue
             slot = 0 if node.slots is None else node.slots[position]
             gradient = gradient._array if isinstance(gradient, Tensor) else gradient
-            gradient = self.fit(gradient, *metadata_of(target, slot))
+            gradient = self.unbroadcast(gradient, *metadata_of(target, slot))
             sent.append(gradient)
             if target.is_node:
                 self.deliver(target, slot, gradient)

@@ -19,12 +19,12 @@ import numpy as np
 
 from ..core import roots
 from ..core.cotangents import metadata_of
-from ..core.fit import fit_tensor
 from ..core.grad_mode import enable_grad, inference_mode
 from ..core.reach import nodes_leading_to
 from ..core.saved import tensors_of
 from ..core.tape import wrap
 from ..core.tensor import Tensor, anchor_of
+from ..core.unbroadcast import unbroadcast_tensor
 from ..utils._pytree import tree_flatten, tree_unflatten
 
 
@@ -352,7 +352,7 @@ def _pulled(node: Any, cotangents: list, values: list, positions: Any) -> dict[i
         if call.position in positions:
             found[call.position] = call.run(given, values, params)
     return {
-        position: fit_tensor(value, *metadata_of(node.edges[position], slots[position]))
+        position: unbroadcast_tensor(value, *metadata_of(node.edges[position], slots[position]))
         for position, value in found.items()
     }
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from ..core.cotangents import metadata_of
 from ..core.engine import Sweep
-from ..core.fit import fit_array
 from ..core.reach import nodes_leading_to
 from ..core.saved import arrays_of
+from ..core.unbroadcast import unbroadcast_array
 from ..kernels.thresholds import PROBED_ENTRIES
 from ..multi import treatments
 from ..transforms.arrays.batched import Batched
@@ -253,7 +253,7 @@ def _pull(node: Any, position: int, slot: int, cotangent: Any, given: tuple) -> 
         parts[slot] = cotangent
         cotangent = sweep.fill_missing(node, parts)
     result = sweep.call_rules(node, cotangent)[position]
-    return fit_array(result, given, np.dtype(np.float64))
+    return unbroadcast_array(result, given, np.dtype(np.float64))
 
 
 def _decoded(function: Any, count: int) -> Pairs | None:

@@ -18,8 +18,8 @@ import numpy as np
 
 from ..core.cotangents import metadata_of
 from ..core.engine import Sweep
-from ..core.fit import fit_array
 from ..core.saved import arrays_of
+from ..core.unbroadcast import unbroadcast_array
 from ..ops.layouts import PERMUTED
 from ..transforms.arrays.batched import Batched
 
@@ -122,11 +122,11 @@ def spread(cotangent: Any) -> Any:
     return cotangent.spread() if type(cotangent) in (SampleRows, Outer) else cotangent
 
 
-def _fit(gradient: Any, shape: tuple, dtype: Any) -> Any:
+def _unbroadcast(gradient: Any, shape: tuple, dtype: Any) -> Any:
     if type(gradient) not in (SampleRows, Outer):
-        return fit_array(gradient, shape, dtype)
+        return unbroadcast_array(gradient, shape, dtype)
     if gradient.shape != tuple(shape) or gradient.dtype.kind == "c" and dtype.kind != "c":
-        return fit_array(gradient.spread(), shape, dtype)
+        return unbroadcast_array(gradient.spread(), shape, dtype)
     if gradient.dtype == dtype:
         return gradient
     if type(gradient) is SampleRows:
@@ -137,7 +137,7 @@ def _fit(gradient: Any, shape: tuple, dtype: Any) -> Any:
 class RowSweep(Sweep):
     """A backward pass whose cotangents are `SampleRows` as long as the operations keep samples apart."""
 
-    fit: Any = staticmethod(_fit)
+    unbroadcast: Any = staticmethod(_unbroadcast)
 
     def __init__(self, roots: list[Any], inputs: list[Any], level: int) -> None:
         super().__init__(roots)

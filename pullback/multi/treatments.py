@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..core.engine import Sweep
-from ..core.fit import sum_to
 from ..core.saved import arrays_of
+from ..core.unbroadcast import sum_to
 from ..transforms.arrays.batched import Batched
 from .rows import Outer, RowSweep, SampleRows, Treatment
 

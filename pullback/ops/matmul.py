@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core import seams
 from ..core.kernel import kernel
-from ..core.op import Op, conjugate, linear, op, passed_on
+from ..core.op import Op, conjugate, identity_rule, linear, op
 from ..kernels.order import ordered
 from ..kernels.products import batched_product, product
 from ..kernels.thresholds import PRODUCT_ON_ONE_THREAD
@@ -365,7 +365,7 @@ linear_layer: Op = op(
     title="linear",
     x=_layer_input,
     weight=_layer_weight,
-    bias=passed_on,
+    bias=identity_rule,
     autocast="short",
     batch=LAYER,
     large="rules side by side",

@@ -16,7 +16,7 @@ from ..core.basics.constants import FLOAT32, FLOAT64, number
 from ..core.basics.dtypes import kind_of, number_in
 from ..core.basics.quiet import restore, silence, warning_settings
 from ..core.kernel import kernel
-from ..core.op import Op, conjugate, elementwise, fused, linear, op, passed_on
+from ..core.op import Op, conjugate, elementwise, fused, identity_rule, linear, op
 from ..kernels.like import brought
 from ..kernels.order import converted, ordered
 from ..kernels.thresholds import SQUARED_BY_UFUNC
@@ -32,8 +32,8 @@ _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 add: Op = linear(
     "AddBackward0",
     ordered(operator.add),
-    a=passed_on,
-    b=passed_on,
+    a=identity_rule,
+    b=identity_rule,
     batch=ELEMENTWISE,
     large="forward by blocks",
     aten="add.Tensor",
@@ -41,7 +41,7 @@ add: Op = linear(
 subtract: Op = linear(
     "SubBackward0",
     ordered(operator.sub),
-    a=passed_on,
+    a=identity_rule,
     b=lambda g: -g,
     batch=ELEMENTWISE,
     large="forward by blocks",
@@ -51,7 +51,7 @@ reverse_subtract: Op = linear(
     "RsubBackward1",
     lambda a, b: b - a,
     a=lambda g: -g,
-    b=passed_on,
+    b=identity_rule,
     batch=ELEMENTWISE,
     large="forward by blocks",
     hidden_inputs=(1,),
@@ -61,7 +61,7 @@ reverse_subtract_tensors: Op = linear(
     "RsubBackward0",
     ordered(lambda a, b: b - a, (1, 0)),
     a=lambda g: -g,
-    b=passed_on,
+    b=identity_rule,
     batch=ELEMENTWISE,
     large="forward by blocks",
     aten="rsub.Tensor",
@@ -80,7 +80,7 @@ def _add_scaled(a: Any, b: Any, alpha: Any) -> Any:
 add_scaled: Op = linear(
     "AddBackward0",
     _add_scaled,
-    a=passed_on,
+    a=identity_rule,
     b=lambda g, alpha: g * np.conj(alpha),
     batch=ELEMENTWISE,
     aten="add.Tensor",
@@ -88,7 +88,7 @@ add_scaled: Op = linear(
 subtract_scaled: Op = linear(
     "SubBackward0",
     lambda a, b, alpha: _add_scaled(a, b, -alpha),
-    a=passed_on,
+    a=identity_rule,
     b=lambda g, alpha: -g * np.conj(alpha),
     batch=ELEMENTWISE,
     aten="sub.Tensor",

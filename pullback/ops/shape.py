@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.fit import sum_to
 from ..core.kernel import kernel
 from ..core.op import Op, linear
+from ..core.unbroadcast import sum_to
 from ..kernels.like import copy, zeros
 from ..kernels.order import with_steps_of
 from .layouts import (

@@ -195,12 +195,12 @@ def _wrapped(op: Op, out: Any, inputs: list[Any]) -> Tensor:
 
 def run_on_tensors(sweep: Any, cotangents: list[Any]) -> dict[Any, Any]:
     """A pass on arrays, with tensors in their place while it runs, and without being recorded."""
-    record, fit, zeros = sweep.record, sweep.fit, sweep.zeros
+    record, unbroadcast, zeros = sweep.record, sweep.unbroadcast, sweep.zeros
     sweep.recorded()
     subclasses = sys.modules.get("pullback.shell.dispatch_subclasses")
     roots = [tape.wrap(cotangent) for cotangent in cotangents]
     leaves = sweep.run(roots if subclasses is None else list(map(subclasses.as_given, roots)))
-    sweep.record, sweep.fit, sweep.zeros = record, fit, zeros
+    sweep.record, sweep.unbroadcast, sweep.zeros = record, unbroadcast, zeros
     if subclasses is not None:
         subclasses.gathered(leaves, sweep.accumulating)
     for collected in (leaves, sweep.owned, getattr(sweep, "captured", {})):

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ..core import general, tape, views, writes
-from ..core.fit import fit_tensor
 from ..core.grad_mode import enable_grad
 from ..core.kernel import rule_names
 from ..core.mode import NO_GRAD, RECORD, Mode, current_mode, set_mode
@@ -24,6 +23,7 @@ from ..core.op import Op, conjugate
 from ..core.recording import value_of
 from ..core.roots import grad
 from ..core.tensor import Tensor, anchor_of
+from ..core.unbroadcast import unbroadcast_tensor
 from ..ops.casting import cast, real
 from ..ops.shape import expand
 from ..ops.striding import geometry_of, same_places
@@ -320,7 +320,7 @@ def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: 
     roots, weights = [], []
     for primal, tangent, gradient in zip(primals, tangents, pulled, strict=True):
         if tangent is not None and isinstance(gradient, Tensor) and gradient.requires_grad:
-            roots.append(fit_tensor(gradient, primal._array.shape, primal._array.dtype))
+            roots.append(unbroadcast_tensor(gradient, primal._array.shape, primal._array.dtype))
             weights.append(tangent)
     wanted = [cotangent for cotangent in cotangents if cotangent is not None]
     if not roots:

@@ -177,7 +177,7 @@ def test_fields_of_few_have_values_for_all():
         extras_from=2,
         large="rules side by side",
     )
-    assert (other.hidden_inputs, other.rare.extras_from, other.divisible, other.blocked) == (
+    assert (other.hidden_inputs, other.rare.extras_from, other.large_from, other.blocked) == (
         (),
         2,
         FACTOR_SIDE_BY_SIDE,

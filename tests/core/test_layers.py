@@ -29,7 +29,7 @@ UPWARDS = {
     ("core.basics.on_demand", "shell.torch_names.lookup"): "errors about names that are missing say what is near",
     ("ops", "core.op"): "the words operations are written in",
     ("ops", "core.kernel"): "the same",
-    ("ops", "core.fit"): "the transposes of broadcasting",
+    ("ops", "core.unbroadcast"): "the transposes of broadcasting",
     ("ops", "core.mostly_zeros"): "gradients of tables and of classes picked: the few values that are not zero",
     ("ops.scatter_reduce", "core.tensor"): "products ask whether their zeros have a history",
     ("functional.explanations", "explaining"): "`loss.explain()` is a method of tensors",

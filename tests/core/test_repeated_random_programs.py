@@ -205,7 +205,7 @@ def test_programs_give_the_bits_of_the_walk(seed, soon, monkeypatch):
     for written_out in True, False:
         training, choose = Training(seed, written_out), random.Random(seed)
         if not written_out:
-            monkeypatch.setattr(repeats, "look", lambda *_: None)
+            monkeypatch.setattr(repeats, "write_out_if_repeated", lambda *_: None)
         soon.clear()
         for number in range(24):
             training.step(choose.choice(EVENTS) if number > 4 and choose.random() < 0.4 else "")

@@ -57,7 +57,7 @@ def release(held: Any) -> None:
             set_handler(_INTERRUPT, held)
     finally:
         if _arrived:
-            _answer()
+            _call_waiting_handlers()
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def _set_back(held: list[tuple[int, Any]]) -> None:
         raise error
 
 
-def _answer() -> None:
+def _call_waiting_handlers() -> None:
     while _arrived:
         number, frame = _arrived.popitem()
         handler = getsignal(number)

@@ -17,7 +17,7 @@ from ...kernels.thresholds import PRODUCT_ON_ONE_THREAD
 from ...transforms.arrays.spelled import Spelled, by_shape_alone, name_of
 from ...transforms.arrays.terms import INFIX, Term, Unspeakable
 from ..basics.constants import FLOAT32, FLOAT64, number, ones
-from ..op import passed_on
+from ..op import identity_rule
 from ..plan import Call
 from .forms import Form, Known
 
@@ -43,7 +43,7 @@ def inlined(form: Form, position: int, call: Call) -> Inlined | None:
     """A rule of the step at this position, whose cotangent is a known array; None if the rule has to be called."""
     plan, edges, cotangent, _, saved = form.steps[position]
     assert cotangent is not None
-    if call.rule is passed_on:
+    if call.rule is identity_rule:
         return Inlined("{g}", {}, cotangent, is_new=False)
     if not all(type(source) is int for source in call.sources):
         return None
@@ -88,7 +88,7 @@ def known_target(form: Form, edge: int | None) -> Known | None:
 
 
 def summed_over_rows(text: Inlined, wanted: Known) -> Inlined | None:
-    """The sum that undoes the broadcasting of a bias, as `fit_array` would do it; None if something else is wanted."""
+    """The sum that undoes the broadcasting of a bias, as `unbroadcast_array` would do it; None if something else is wanted."""
     shape, dtype = text.result
     if len(shape) != 2 or shape[1:] != wanted.shape or prod(shape) > PRODUCT_ON_ONE_THREAD or dtype is not wanted.dtype:
         return None

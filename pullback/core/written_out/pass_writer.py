@@ -23,13 +23,13 @@ from ..accumulate import DONE, lock
 from ..basics.quiet import restore, silence, warning_settings
 from ..cotangents import add_part, run_joint
 from ..engine import free
-from ..fit import fit_array
 from ..large_cotangents import sum_by_blocks
 from ..mostly_zeros import Picked
 from ..node import FREED, Node
-from ..op import passed_on
+from ..op import identity_rule
 from ..plan import Call
 from ..tensor import wrap
+from ..unbroadcast import unbroadcast_array
 from .forms import Form, leads_to
 from .inlining import NAMES as INLINED_NAMES
 from .inlining import Inlined, inlined, known_target, summed_over_rows
@@ -37,11 +37,11 @@ from .inlining import Inlined, inlined, known_target, summed_over_rows
 empty: Any = np.empty
 
 
-def fitted(gradient: Any, target: Node) -> Any:
+def unbroadcast_to_node(gradient: Any, target: Node) -> Any:
     """A gradient as the cotangent of a node, where it is not of its shape and dtype."""
     if type(gradient) is Picked and target.plan.op.rare.takes_picked:
         return gradient
-    return fit_array(gradient, target.shape, target.dtype)
+    return unbroadcast_array(gradient, target.shape, target.dtype)
 
 
 def given_up(root: Node) -> None:
@@ -64,7 +64,8 @@ def source(form: Form) -> tuple[str, dict[str, Any]]:
 
 
 NAMES: dict[str, Any] = {
-    "DONE": DONE, "FREED": FREED, "add_part": add_part, "fit": fit_array, "fitted": fitted, "free": free,
+    "DONE": DONE, "FREED": FREED, "add_part": add_part, "unbroadcast": unbroadcast_array, "free": free,
+    "unbroadcast_to_node": unbroadcast_to_node,
     "given_up": given_up, "is_own": is_own, "lock": lock, "ndarray": ndarray, "wrap": wrap, "run_joint": run_joint,
     "restore": restore, "silence": silence, "sum_by_blocks": sum_by_blocks, "warning_settings": warning_settings,
     "__name__": __name__, **INLINED_NAMES,
@@ -343,7 +344,7 @@ class _Writer:
         plan, (position, rule, sources) = self.form.steps[number].plan, call
         if plan.joint is not None or plan.together:
             return f"shares[{position}]"
-        if rule is passed_on:
+        if rule is identity_rule:
             return f"g{number}"
         self.calls_python = self.calls_python or hasattr(rule, "__code__")
         given = [f"v{number}_{s}" if type(s) is int else f"n{number}.params[{s!r}]" for s in sources]
@@ -454,14 +455,14 @@ class _Writer:
             have = f"n{number}" if is_passed_on else new  # a cotangent is as its node is; asking the node is quicker
             node = f"n{edge}"
             self.write(
-                f"if {have}.shape != {node}.shape or {have}.dtype is not {node}.dtype: {new} = fitted({new}, {node})"
+                f"if {have}.shape != {node}.shape or {have}.dtype is not {node}.dtype: {new} = unbroadcast_to_node({new}, {node})"
             )
             if already:
                 self.write(f"{place} = {place} + t")
             return
         leaf = -1 - edge
         self.known_results.add(edge)
-        self.write(f"if {new}.shape != s{leaf}: {new} = fit({new}, s{leaf}, d{leaf})")
+        self.write(f"if {new}.shape != s{leaf}: {new} = unbroadcast({new}, s{leaf}, d{leaf})")
         self.write(f"if {new}.dtype is not d{leaf}: return")
         if not already:
             self.write(f"w{leaf} = {new} is not g{number} and ({new}.base is None or is_own({new}))")

@@ -18,7 +18,7 @@ from .pass_writer import source
 MOST_PROGRAMS = 4  # for one kind of root
 
 
-def look(root: Node, executed: list[Node]) -> None:
+def write_out_if_repeated(root: Node, executed: list[Node]) -> None:
     """Remember the form of a graph; one that is found a second time is written out.
 
     If only the shapes have changed, the code will be for any.

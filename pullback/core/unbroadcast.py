@@ -25,7 +25,7 @@ def dense(gradient: Tensor) -> Tensor:
     return gradient.to_dense() if type(gradient) is not Tensor and gradient.is_sparse else gradient
 
 
-def fit_array(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
+def unbroadcast_array(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
     """Sum a gradient over the axes that were broadcast, and cast it."""
     have = gradient.shape
     if have != shape:
@@ -98,8 +98,8 @@ def _sum_tensor_to(gradient: Any, shape: tuple) -> Any:
     return reshape(gradient, shape=tuple(shape)) if extra else gradient
 
 
-def fit_tensor(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
-    """`fit_array` for a recorded pass."""
+def unbroadcast_tensor(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
+    """`unbroadcast_array` for a recorded pass."""
     if isinstance(gradient, Tensor):
         array = gradient._array
         if array.dtype is dtype and array.shape == shape:

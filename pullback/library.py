@@ -16,7 +16,7 @@ from .core.basics.notices import warn_user
 from .core.mode import current_mode, is_grad_enabled
 from .core.special_nodes import warn_of_gradients
 from .core.tensor import Tensor
-from .shell.torch_names.operators import Operator, Overload, put
+from .shell.torch_names.operators import Operator, Overload, add_operator
 from .utils._pytree import tree_leaves
 
 __all__ = [
@@ -55,7 +55,7 @@ class CustomOpDef:
         self._setup_context: Callable[..., Any] | None = None
         self._open: bool = is_open
         self._composite: bool = False  # made of differentiable functions, and differentiated through them
-        self._opoverload: Overload = put(self._namespace, self._name, self).default
+        self._opoverload: Overload = add_operator(self._namespace, self._name, self).default
         shown = f"GeneratedBackwardFor_{self._namespace}_{self._name}_default"  # what torch shows as `grad_fn`
         self._call: type[_Call] = type(shown, (_Call,), {})
         _defined[qualified_name] = self

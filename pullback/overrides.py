@@ -13,7 +13,7 @@ from typing import Any
 from .core.grad_mode import enable_grad
 from .core.tensor import Tensor
 from .functional.gate import FACTS
-from .shell.torch_function import ask, everything_asks, refuse, settings, takers_among
+from .shell.torch_function import ask, make_everything_ask, refuse, settings, takers_among
 
 __all__ = [
     "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
@@ -85,7 +85,7 @@ class TorchFunctionMode:
         raise NotImplementedError("A TorchFunctionMode says in its __torch_function__ what becomes of a call.")
 
     def __enter__(self) -> TorchFunctionMode:
-        everything_asks()
+        make_everything_ask()
         settings.modes = (*settings.modes, self)
         return self
 

@@ -23,7 +23,7 @@ def _described(self: Any) -> str:
     return f"torch.return_types.{type(self).__name__}(\n{lines})"
 
 
-def _maker(fields: tuple[str, ...]) -> Any:
+def _make_constructor(fields: tuple[str, ...]) -> Any:
     """Return a `__new__` that takes the parts one by one, or in one sequence as torch's classes do."""
     count = len(fields)
     make = tuple.__new__
@@ -50,7 +50,7 @@ def returned_by(name: str) -> Any:
     def declare(cls: _Class) -> _Class:
         cls.__name__ = cls.__qualname__ = name
         cls.__module__ = __name__
-        cls.__new__ = _maker(cls._fields)  # type: ignore[attr-defined, method-assign, assignment]
+        cls.__new__ = _make_constructor(cls._fields)  # type: ignore[attr-defined, method-assign, assignment]
         cls.__repr__ = _described  # type: ignore[assignment, method-assign]
         _declared[name] = cls
         return cls
@@ -58,12 +58,12 @@ def returned_by(name: str) -> Any:
     return declare
 
 
-def another(name: str, fields_of: _Class) -> _Class:
+def declare_result(name: str, fields_of: _Class) -> _Class:
     """Declare the result of one more function, with the fields of another's."""
     return returned_by(name)(type(name, (fields_of,), {"__slots__": ()}))
 
 
-def _found(name: str) -> Any:
+def _result_class(name: str) -> Any:
     """Return the class of a function's results, after loading all modules that declare such classes."""
     if not name.startswith("_"):
         for module in _DECLARE:
@@ -71,4 +71,4 @@ def _found(name: str) -> Any:
     return _declared.get(name)
 
 
-__getattr__ = names_on_demand(__name__, made=_found)
+__getattr__ = names_on_demand(__name__, made=_result_class)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .functional.gate import another as _another
+from .functional.gate import with_own_name as _another
 from .functional.registry import FUNCTIONS as _FUNCTIONS
 from .functional.special_functions import SPECIAL as _SPECIAL
 

@@ -19,8 +19,8 @@ FOLDER = Path(__file__).parents[1] / "docs" / "api"
 # Titles of the pages of torch-level functions. A family that is not named here gets the name of its module.
 FAMILIES = {
     "Creating tensors": ("creation", "ranges", "from_memory", "grids", "strided_memory", "windows"),
-    "Arithmetic": ("arithmetic", "division", "pairwise", "threefold"),
-    "Elementary functions": ("elementary", "special_functions", "parts"),
+    "Arithmetic": ("arithmetic", "division", "pairwise", "ternary"),
+    "Elementary functions": ("elementary", "special_functions", "complex_views"),
     "Comparison and logic": ("comparison",),
     "Reductions and statistics": ("reductions", "statistics", "cumulative", "segments"),
     "Products and contractions": ("matmul", "contraction", "linear_algebra"),

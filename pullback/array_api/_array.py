@@ -21,7 +21,7 @@ from ..core.tape import wrap
 from ..core.tensor import Tensor, disabled_torch_function
 from ..functional import indexing
 from ..functional.methods import alias_of, matrix_transposed, transposed
-from ..shell.interop.numpy_functions import tracked
+from ..shell.interop.numpy_functions import is_tracked
 
 
 class Array(Tensor):
@@ -32,15 +32,15 @@ class Array(Tensor):
     @property
     def T(self) -> Array:
         """The matrix with rows and columns exchanged."""
-        return adopt(transposed(self))
+        return as_arrays(transposed(self))
 
     @property
     def mT(self) -> Array:
         """The last two dims exchanged."""
-        return adopt(matrix_transposed(self))
+        return as_arrays(matrix_transposed(self))
 
     def __getitem__(self, key: Any, /) -> Array:
-        return adopt(indexing.getitem(self, self._places(key)))
+        return as_arrays(indexing.getitem(self, self._places(key)))
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         if isinstance(value, Tensor) and value.dtype is not self.dtype:
@@ -56,7 +56,7 @@ class Array(Tensor):
         return _integer_places(key)
 
     def __iter__(self) -> Iterator[Array]:
-        return map(adopt, Tensor.__iter__(self))
+        return map(as_arrays, Tensor.__iter__(self))
 
     def __format__(self, specification: str) -> str:
         return format(self.detach(), specification)
@@ -71,10 +71,10 @@ def _integer_places(key: Any) -> Any:
     return key
 
 
-def adopt(value: Any) -> Any:
+def as_arrays(value: Any) -> Any:
     """New tensors as arrays, in whatever they came: the same objects, with the standard's operators."""
     if isinstance(value, tuple):
-        return type(value)(*map(adopt, value)) if hasattr(value, "_fields") else tuple(map(adopt, value))
+        return type(value)(*map(as_arrays, value)) if hasattr(value, "_fields") else tuple(map(as_arrays, value))
     if type(value) is Tensor:
         value.__class__ = Array
     return value
@@ -84,7 +84,7 @@ def wrapped(value: Any) -> Any:
     """NumPy's results as arrays, in whatever they came."""
     if isinstance(value, tuple):
         return type(value)(*map(wrapped, value)) if hasattr(value, "_fields") else tuple(map(wrapped, value))
-    return adopt(wrap(np.asarray(value)))
+    return as_arrays(wrap(np.asarray(value)))
 
 
 def numpy_dtype(value: Any) -> Any:
@@ -111,12 +111,12 @@ def dispatched(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _own(result: Any, args: tuple[Any, ...]) -> Any:
     """A result as an array; an argument that came back as it is gives a view of it."""
-    return adopt(alias_of(result) if any(result is value for value in args) else result)
+    return as_arrays(alias_of(result) if any(result is value for value in args) else result)
 
 
 def run(function: Any, *args: Any, **kwargs: Any) -> Any:
     """NumPy's function on tensors: on the arrays inside, or `dispatched` where a gradient is at stake."""
-    if tracked(args) or kwargs and any(map(tracked, kwargs.values())):
+    if is_tracked(args) or kwargs and any(map(is_tracked, kwargs.values())):
         return dispatched(function, *args, **kwargs)
     return computed(function, *args, **kwargs)
 

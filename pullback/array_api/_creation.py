@@ -9,7 +9,7 @@ import numpy as np
 from ..core.basics.dtypes import dtype as dtype_type
 from ..core.tensor import Tensor
 from ..functional.methods import alias_of
-from ._array import Array, adopt, check_device, dispatched, numpy_dtype, plain, run, wrapped
+from ._array import Array, as_arrays, check_device, dispatched, numpy_dtype, plain, run, wrapped
 
 Shape = int | tuple[int, ...]
 
@@ -22,10 +22,10 @@ def asarray(obj: Any, /, *, dtype: dtype_type | None = None, device: Any = None,
     if dtype is not None and obj.dtype is not dtype:
         if copy is False:
             raise ValueError("asarray(copy=False) cannot change the dtype of a tensor without a copy")
-        return adopt(obj.to(dtype))
+        return as_arrays(obj.to(dtype))
     if copy:
-        return adopt(obj.clone())
-    return obj if isinstance(obj, Array) else adopt(alias_of(obj))
+        return as_arrays(obj.clone())
+    return obj if isinstance(obj, Array) else as_arrays(alias_of(obj))
 
 
 def _numbers(obj: Any) -> Any:

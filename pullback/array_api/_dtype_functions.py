@@ -9,8 +9,8 @@ import numpy as np
 from ..core.basics.dtypes import bool_, from_numpy_dtype
 from ..core.basics.dtypes import dtype as dtype_type
 from ..core.tensor import Tensor
-from ..shell.interop.numpy_functions import tracked
-from ._array import Array, adopt, check_device, numpy_dtype, run
+from ..shell.interop.numpy_functions import is_tracked
+from ._array import Array, as_arrays, check_device, numpy_dtype, run
 from ._creation import asarray
 
 
@@ -41,8 +41,8 @@ def astype(x: Tensor, dtype: dtype_type, /, *, copy: bool = True, device: Any = 
         return asarray(x, copy=copy or None)
     if x.dtype.is_complex and not dtype.is_complex and dtype is not bool_:
         raise TypeError(f"astype: complex values have no {dtype!r}; take xp.real(x) first")
-    if tracked(x):
-        return adopt(x.to(dtype))
+    if is_tracked(x):
+        return as_arrays(x.to(dtype))
     return run(np.astype, x, dtype)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.tensor import Tensor
-from ..shell.interop.numpy_functions import tracked
+from ..shell.interop.numpy_functions import is_tracked
 from . import _special_cases
 from ._array import Array, computed, dispatched, plain, run, run_discrete, same_dtype
 
@@ -30,7 +30,7 @@ def binary(name: str, function: Any) -> Binary:
     """A function of two arrays, or of an array and a number."""
 
     def call(x1: Any, x2: Any, /) -> Array:
-        if tracked(x1) or tracked(x2):
+        if is_tracked(x1) or is_tracked(x2):
             return dispatched(function, *same_dtype(x1, x2))
         return computed(function, x1, x2)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.tensor import Tensor
-from ._array import Array, adopt, dispatched, run, same_dtype
+from ._array import Array, as_arrays, dispatched, run, same_dtype
 
 Axes = int | tuple[int, ...] | None
 
@@ -69,7 +69,7 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
     if copy is False and not np.shares_memory(np.reshape(x._array, shape), x._array) and x.size:
         raise ValueError(f"reshape(copy=False): an array of shape {tuple(x.shape)} has no view of shape {shape}")
     result = dispatched(np.reshape, x, shape)
-    return adopt(result.clone()) if copy else result
+    return as_arrays(result.clone()) if copy else result
 
 
 def roll(x: Tensor, /, shift: int | tuple[int, ...], *, axis: Axes = None) -> Array:

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..core.basics.dtypes import dtype as dtype_type
 from ..core.tensor import Tensor
-from ..shell.interop.numpy_functions import tracked
-from ._array import Array, adopt, numpy_dtype, run, run_discrete, same_dtype
+from ..shell.interop.numpy_functions import is_tracked
+from ._array import Array, as_arrays, numpy_dtype, run, run_discrete, same_dtype
 
 Axes = int | tuple[int, ...] | None
 
@@ -93,4 +93,4 @@ def diff(
 
 def _converted(x: Tensor, dtype: dtype_type | None) -> Tensor:
     """The array in the dtype of the result, where the gradient's functions would not convert it."""
-    return x if dtype is None or not tracked(x) else adopt(x.to(dtype))
+    return x if dtype is None or not is_tracked(x) else as_arrays(x.to(dtype))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.tensor import Tensor
-from ..shell.interop.numpy_functions import tracked
+from ..shell.interop.numpy_functions import is_tracked
 from ._array import Array, dispatched, run, run_discrete, same_dtype
 
 UniqueAll: Any = type(np.unique_all(np.empty(0)))
@@ -37,7 +37,7 @@ def searchsorted(x1: Tensor, x2: Any, /, *, side: str = "left", sorter: Tensor |
 
 def where(condition: Tensor, x1: Any, x2: Any, /) -> Array:
     """Elements of the first array where the condition is true, of the second elsewhere."""
-    if tracked(x1) or tracked(x2):
+    if is_tracked(x1) or is_tracked(x2):
         x1, x2 = same_dtype(x1, x2)
     return run(np.where, condition, x1, x2)
 
@@ -93,9 +93,9 @@ def unique_inverse(x: Tensor, /) -> Any:
 
 def unique_values(x: Tensor, /) -> Array:
     """The values that occur, in order."""
-    return _kept(x, run_discrete(np.unique_all, x)) if tracked(x) else run(np.unique, x, equal_nan=False)
+    return _kept(x, run_discrete(np.unique_all, x)) if is_tracked(x) else run(np.unique, x, equal_nan=False)
 
 
 def _kept(x: Tensor, found: Any) -> Array:
     """The values, as elements of x if a gradient is to reach them."""
-    return dispatched(np.take, x, found.indices) if tracked(x) else found.values
+    return dispatched(np.take, x, found.indices) if is_tracked(x) else found.values

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.basics.dtypes import dtype as dtype_type
 from ..core.tensor import Tensor
-from ..shell.interop.numpy_functions import tracked
+from ..shell.interop.numpy_functions import is_tracked
 from ._array import Array, dispatched, numpy_dtype, run, run_discrete, same_dtype
 
 __all__ = [
@@ -153,4 +153,4 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Array:
 
 def alike(x1: Tensor, x2: Tensor) -> list[Tensor]:
     """The two in a common dtype, where a gradient is at stake: torch's functions insist on it."""
-    return same_dtype(x1, x2) if tracked(x1) or tracked(x2) else [x1, x2]
+    return same_dtype(x1, x2) if is_tracked(x1) or is_tracked(x2) else [x1, x2]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..special import named_by_scipy
-from ._array import Array, adopt, in_dtype, plain
+from ._array import Array, as_arrays, in_dtype, plain
 
 __all__ = (
     "entr erf erfc erfcx erfinv exp2 expit gammainc gammaincc gammaln i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e log_ndtr logit "
@@ -25,7 +25,7 @@ def _lifted(name: str) -> Callable[..., Array]:
 
     def call(*args: Any) -> Array:
         wanted = np.result_type(*map(plain, args), 1.0)
-        return adopt(function(*(in_dtype(value, wanted) for value in args)))
+        return as_arrays(function(*(in_dtype(value, wanted) for value in args)))
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`scipy.special.{name}`, element by element."

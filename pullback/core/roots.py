@@ -430,7 +430,7 @@ def _checked_gradient(
 
 def _described(target: Any) -> str:
     """Describe a tensor at the end of a message: its name in the program, and its shape."""
-    return f" {seams.described(target)}" if isinstance(target, Tensor) else ""
+    return f" {seams.describe_tensor(target)}" if isinstance(target, Tensor) else ""
 
 
 def _calculate_shape(output: Any, grad: Tensor, is_grads_batched: bool) -> tuple:

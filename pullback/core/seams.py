@@ -28,7 +28,7 @@ __getattr__ = names_on_demand(
         "pullback.core.views": "look look_at_history",
         "pullback.functional.creation": "legacy_tensor",
         "pullback.shell.dispatch": "answer_of_mode run_by_modes run_on_tensors",
-        "pullback.explaining.names": "described",
+        "pullback.explaining.names": "describe_tensor",
         "pullback.functional.operands": "broadcast_error wrap_dim",
         "pullback.functional.refusals": "refuse_keywords",
         "pullback.functional.shape": "reshape_tensor:reshape",
@@ -38,6 +38,6 @@ __getattr__ = names_on_demand(
         "pullback.multi": "backward_to_jac",
         "pullback.sparse.tensor": "make_sparse:make",
         "pullback.sparse.writing": "write_sparse",
-        "pullback.shell.torch_function": "claimed joined_by run_and_convert take_over",
+        "pullback.shell.torch_function": "notice_foreign_objects notice_subclass run_and_convert take_over",
     },
 )

@@ -79,7 +79,7 @@ class Tensor(TensorBase):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls.__torch_function__ is not disabled_torch_function:
-            seams.joined_by(cls)
+            seams.notice_subclass(cls)
         if (
             next(vars(base)["__dict__"] for base in cls.__mro__ if "__dict__" in vars(base))
             is not vars(Tensor)["__dict__"]
@@ -281,7 +281,7 @@ class Tensor(TensorBase):
             raise RuntimeError(
                 f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
                 f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size. "
-                f"{seams.described(self)}"
+                f"{seams.describe_tensor(self)}"
             )
 
     @property

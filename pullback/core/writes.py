@@ -89,7 +89,7 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
 
 
 def _described(tensor: Tensor) -> str:
-    return seams.described(tensor)
+    return seams.describe_tensor(tensor)
 
 
 def check_early(tensor: Tensor, *others: Any) -> None:

@@ -216,7 +216,7 @@ def broadcast_object_list(
     _require_group()
 
 
-def _nobody(*args: Any, **kwargs: Any) -> NoReturn:
+def _refuse(*args: Any, **kwargs: Any) -> NoReturn:
     """There is no other process."""
     _require_group()
     raise ValueError("Invalid destination rank: there is no other process to talk to.")
@@ -225,4 +225,4 @@ def _nobody(*args: Any, **kwargs: Any) -> NoReturn:
 irecv: Callable[..., Any]
 isend: Callable[..., Any]
 recv: Callable[..., Any]
-send = recv = isend = irecv = _nobody
+send = recv = isend = irecv = _refuse

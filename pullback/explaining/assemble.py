@@ -9,7 +9,7 @@ import numpy as np
 from ..core.cotangents import metadata_of
 from ..core.roots import _implicit_one, _weight_array, _weights_for, root_of
 from ..core.tensor import Tensor
-from .collect import Collection, tensors_of, undisturbed
+from .collect import Collection, tensors_of, without_side_effects
 from .contributions import contributions
 from .explanation import Explanation
 from .names import Names, gather
@@ -24,7 +24,7 @@ def assemble(loss: Any, gradient: Any, inputs: Any, model: Any, elements: int, t
     outputs = tensors_of(loss)
     names = gather(model, inputs)
     edges, cotangents, origins = _seeds(outputs, _weights_for(outputs, gradient, isinstance(loss, Tensor)))
-    with undisturbed():
+    with without_side_effects():
         collection = Collection(edges, names)
         collection.run(cotangents)
         roots = _roots(outputs, edges, cotangents, origins, collection, names)

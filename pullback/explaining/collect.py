@@ -24,7 +24,7 @@ from ..core.saved import SavedTensor, arrays_of
 from ..core.tensor import Anchor, Tensor
 from .names import Names, infer_modules, line_of, parent
 from .records import Arrow, Leaf, Operation, Saved, measure
-from .rules import described, is_square, rule_texts
+from .rules import describe_rule, is_square, rule_texts
 
 Watch = Callable[[Node, list[Any], Any, Any, list[Any]], None]
 
@@ -74,7 +74,7 @@ def tensors_of(loss: Any) -> tuple:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def without_side_effects() -> Iterator[None]:
     """Not recording, silent, and the random generator left as it was found."""
     from ..random import get_rng_state, set_rng_state
 
@@ -168,7 +168,7 @@ class Collection:
 
     def _operation(self, number: int, node: Node, incoming: list, sent: list) -> Operation:
         inputs = input_names(node)
-        rules = self.rules.get(node) or [described(node)] * len(node.edges)
+        rules = self.rules.get(node) or [describe_rule(node)] * len(node.edges)
         arrows, constants = [], []
         for position, target in enumerate(node.edges):
             if target is None:

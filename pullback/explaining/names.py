@@ -68,7 +68,7 @@ def gather(model: Any, inputs: Any) -> Names:
     return names
 
 
-def described(tensor: Tensor) -> str:
+def describe_tensor(tensor: Tensor) -> str:
     """A sentence for an error message: the name that a tensor has in the program, if it can be found, and its shape."""
     try:
         name = tensor._name or _found(tensor)

@@ -15,7 +15,7 @@ from ..autograd.anomaly_mode import Anomaly, user_line
 from ..core.basics.storage import next_order
 from ..core.mode import current_mode, set_mode
 from ..core.tensor import Tensor, anchor_of
-from ..functional.methods import replaced
+from ..functional.methods import replace_members
 
 
 class Cut:
@@ -42,7 +42,7 @@ class record:
     def __enter__(self) -> record:
         self._previous = current_mode()
         set_mode(self._previous.replace(anomaly=self._previous.anomaly or Anomaly(False)))
-        self._methods = replaced({name: _watched(name, vars(Tensor)[name]) for name in ("detach", *_CASTS)})
+        self._methods = replace_members({name: _watched(name, vars(Tensor)[name]) for name in ("detach", *_CASTS)})
         self._methods.__enter__()
         self._handles = _watch_modules()
         return self

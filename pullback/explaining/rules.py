@@ -29,7 +29,7 @@ def rule_texts(node: Any, cotangent: Any, values: Any, sent: list[Any], called: 
 
     `values` are what the node has saved, `called` is what users call inputs and result.
     """
-    texts = [described(node)] * len(node.edges)
+    texts = [describe_rule(node)] * len(node.edges)
     if node.op is None:
         return texts
     with np.errstate(all="ignore"):
@@ -51,7 +51,7 @@ def agrees(found: Any, true: Any, coarse: bool) -> bool:
     )
 
 
-def described(node: Any) -> str:
+def describe_rule(node: Any) -> str:
     """Describe a rule that cannot be shown as a formula by the values it uses."""
     if node.op is None:
         return f"backward of {node.name().removesuffix('Backward')}, a custom function"

@@ -17,7 +17,7 @@ from ..core.general import payload_of
 from ..core.mode import current_mode
 from ..core.tape import wrap
 from ..core.tensor import Tensor
-from ..functional.refusals import suggesting
+from ..functional.refusals import with_suggestions
 from ..ops.striding import address
 from ..transforms.arrays.batched import Batched, NotBatchable, level_of
 from ..transforms.arrays.batching_rules import is_tensor
@@ -28,7 +28,7 @@ from ..utils._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatt
 from .wrapping import _depth, name_of
 
 
-@suggesting
+@with_suggestions
 def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None, fallback: str = "error",

@@ -12,7 +12,7 @@ from ..autograd.forward_ad import dual_at, next_level
 from ..core.mode import current_mode, set_mode
 from ..core.tape import wrap
 from ..core.tensor import Tensor
-from ..functional.refusals import suggesting
+from ..functional.refusals import with_suggestions
 from ..transforms.arrays.batched import Batched
 from ..transforms.arrays.randomness import randomness_of_level
 from ..transforms.batched_grad import batch_level, unbatched
@@ -22,7 +22,7 @@ from .reverse import _check_tensors, _with_aux, jacrev
 from .wrapping import _depth, check_aux, check_real, replace_arguments, select_arguments
 
 
-@suggesting
+@with_suggestions
 def jvp(
     func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
 ) -> tuple[Any, ...]:
@@ -103,7 +103,7 @@ def _in_dtype(tangent: Tensor, primal: Tensor) -> Tensor:
     return tangent if own == wanted or own.kind not in "fcV" else tangent.to(primal.dtype)
 
 
-@suggesting
+@with_suggestions
 def jacfwd(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
@@ -177,7 +177,7 @@ def _unit_tangents(flat: list, total: int, level: int) -> list[Tensor]:
     return tangents
 
 
-@suggesting
+@with_suggestions
 def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """The function that returns the second derivatives of `func`.
 

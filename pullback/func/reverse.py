@@ -11,7 +11,7 @@ import numpy as np
 from ..core import roots
 from ..core.tape import wrap
 from ..core.tensor import Tensor
-from ..functional.refusals import suggesting
+from ..functional.refusals import with_suggestions
 from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten, treespec_pprint
 from .wrapping import (
     check_argnums,
@@ -31,7 +31,7 @@ from .wrapping import (
 )
 
 
-@suggesting
+@with_suggestions
 def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that returns the gradient of `func` with respect to the arguments `argnums`.
 
@@ -48,7 +48,7 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
     return gradient
 
 
-@suggesting
+@with_suggestions
 def grad_and_value(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
@@ -210,7 +210,7 @@ def _weight(weight: Any, output: Tensor, position: int) -> Tensor:
 # --- Jacobians ---
 
 
-@suggesting
+@with_suggestions
 def jacrev(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False,
     chunk_size: int | None = None, _preallocate_and_copy: bool = False,

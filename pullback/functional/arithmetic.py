@@ -17,8 +17,8 @@ from ..core.op import Op
 from ..core.tape import apply, apply_unary, binary, wrap
 from ..core.tensor import Tensor
 from ..ops import pointwise as ops
-from .beside_arrays import by_numpy
-from .checks import broadcasting, need_first_tensor, need_one_tensor, not_implemented_for, warn_of_older_form
+from .checks import apply_broadcast, need_first_tensor, need_one_tensor, not_implemented_for, warn_of_older_form
+from .numpy_operands import result_of_numpy
 from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, need_room, operand, promote
 from .refusals import must_be_tensor
 from .registry import public
@@ -51,7 +51,7 @@ def binary_operator(
         else:
             alike = kind is not None and kind.kind == "f" and (type(b) is float or type(b) is int)
         if not alike:
-            if of_arrays is not None and (answer := by_numpy(of_arrays, a, b)) is not None:
+            if of_arrays is not None and (answer := result_of_numpy(of_arrays, a, b)) is not None:
                 return answer
             first, second = as_operand(a), as_operand(b)
             if first is None or second is None or leaves is not None and leaves(a, b):
@@ -256,7 +256,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
     base, exponent = promote(as_tensor(input), operand(exponent))
     if base._array.dtype.kind == "b":
         raise not_implemented_for("pow", base)
-    return broadcasting(ops.power, (base, exponent))
+    return apply_broadcast(ops.power, (base, exponent))
 
 
 def _power_of_tensor(x: Tensor, exponent: Any) -> Tensor:
@@ -315,7 +315,7 @@ def reverse_divide(x: Tensor, number: Any) -> Tensor:
 
 def power_of(x: Tensor, exponent: Any) -> Tensor:
     """`x ** exponent`. What is neither tensor nor number is asked whether it knows how to be an exponent."""
-    answer = by_numpy(np.power, x, exponent)
+    answer = result_of_numpy(np.power, x, exponent)
     if answer is not None:
         return answer
     try:

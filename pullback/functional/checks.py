@@ -51,7 +51,7 @@ def need_one_tensor(function: str, *values: Any) -> None:
         raise invalid_combination(function, *values)
 
 
-def answered(result: Any, function: str, *operands: Any) -> Any:
+def check_answered(result: Any, function: str, *operands: Any) -> Any:
     """The result of an operator; what an operator leaves to Python is an error when its function was called."""
     if result is NotImplemented:
         raise invalid_combination(function, *operands, wanted="expected one of: two tensors; a tensor and a number")
@@ -79,7 +79,7 @@ def not_implemented_for(kernel: str, x: Tensor) -> NotImplementedError:
     return NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.type_name}'. Convert it first: x.float().")
 
 
-def certainly(condition: Any) -> bool:
+def is_known_true(condition: Any) -> bool:
     """True if a condition on elements is known to hold. Of a batch nothing is known, so checks let it pass."""
     return isinstance(condition, (bool, np.bool_)) and bool(condition)
 
@@ -94,7 +94,7 @@ def shape_of(value: Any) -> tuple[Any, ...]:
     return tuple(np.shape(array_of(value)))
 
 
-def of_one_float(a: Any, b: Any) -> bool:
+def have_one_float_dtype(a: Any, b: Any) -> bool:
     """True if two operands are tensors of the same real floating dtype: nothing to promote, nothing to check."""
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         return False
@@ -104,16 +104,16 @@ def of_one_float(a: Any, b: Any) -> bool:
 
 def apply_to_both(op: Op, a: Any, b: Any, *, floating: bool = False) -> Tensor:
     """Promote two operands, make 0-d tensors of numbers, and apply an operation that broadcasts them."""
-    if of_one_float(a, b):
-        return broadcasting(op, (a, b))
+    if have_one_float_dtype(a, b):
+        return apply_broadcast(op, (a, b))
     first, second = promote(operand(a), operand(b), floating=floating)
     kind = (first if isinstance(first, Tensor) else second)._array.dtype
     first = first if isinstance(first, Tensor) else wrap(np.asarray(first, kind))
     second = second if isinstance(second, Tensor) else wrap(np.asarray(second, kind))
-    return broadcasting(op, (first, second))
+    return apply_broadcast(op, (first, second))
 
 
-def broadcasting(op: Op, operands: tuple[Any, ...], params: dict[str, Any] | None = None) -> Tensor:
+def apply_broadcast(op: Op, operands: tuple[Any, ...], params: dict[str, Any] | None = None) -> Tensor:
     """Apply an elementwise operation; shapes that do not broadcast are an error in torch's words."""
     try:
         return apply(op, operands, params)
@@ -121,7 +121,7 @@ def broadcasting(op: Op, operands: tuple[Any, ...], params: dict[str, Any] | Non
         raise _about_shapes(error, operands) from None
 
 
-def pair_by_pair(function: Callable[..., Any], *arrays: Any) -> Any:
+def call_elementwise(function: Callable[..., Any], *arrays: Any) -> Any:
     """Apply a NumPy function of single elements; shapes that do not broadcast are an error in torch's words."""
     try:
         return ordered(function)(*arrays)

@@ -15,7 +15,7 @@ from ..core.tape import wrap
 from ..core.tensor import Tensor
 from ..kernels.order import converted, ordered
 from ..ops.fusing import zero_of
-from .checks import answered, need_first_tensor, need_one_tensor, need_tensor, pair_by_pair
+from .checks import call_elementwise, check_answered, need_first_tensor, need_one_tensor, need_tensor
 from .operands import _strength, as_operand, as_tensor, broadcast_error
 from .refusals import must_be_tensor
 from .registry import IN_PLACE, public
@@ -67,7 +67,7 @@ def comparison(name: str, words: str, ufunc: np.ufunc, *aliases: str) -> Callabl
             return NotImplemented
         if has_order and np.result_type(*values).kind == "c":
             raise NotImplementedError(f'"{name}_cpu" not implemented for complex tensors: they have no order')
-        return wrap(pair_by_pair(ufunc, *values))
+        return wrap(call_elementwise(ufunc, *values))
 
     def function(input: Any, other: Any) -> Tensor:
         need_first_tensor(name, input, other)
@@ -118,7 +118,7 @@ def _logical(name: str, ufunc: np.ufunc) -> Callable:
     def function(input: Any, other: Any) -> Tensor:
         values = _values(need_tensor(input, name), need_tensor(other, name, "other", 2))
         assert values is not None
-        return wrap(pair_by_pair(ufunc, *values))
+        return wrap(call_elementwise(ufunc, *values))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Logical {name.removeprefix('logical_')} of each pair of elements, as a boolean; 0 is False."
@@ -181,7 +181,7 @@ def _close(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) ->
     x, y = a._array, b._array
     if x.dtype.kind == "V":
         x, y = x.astype(np.float32), y.astype(np.float32)
-    return pair_by_pair(functools.partial(_near, rtol=rtol, atol=atol, equal_nan=equal_nan), x, y)
+    return call_elementwise(functools.partial(_near, rtol=rtol, atol=atol, equal_nan=equal_nan), x, y)
 
 
 def _near(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
@@ -215,7 +215,7 @@ _KERNELS = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
     def operator(input: Any, other: Any) -> Any:
         if isinstance(other, Tensor) and isinstance(input, Tensor) and input._array.dtype is other._array.dtype is BOOL:
-            return wrap(pair_by_pair(ufunc, input._array, other._array))
+            return wrap(call_elementwise(ufunc, input._array, other._array))
         values = _values(input, other)
         if values is None:
             return NotImplemented
@@ -226,7 +226,7 @@ def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
                 f"{name} takes integers and booleans"
             )
         try:
-            return wrap(pair_by_pair(ufunc, *values))
+            return wrap(call_elementwise(ufunc, *values))
         except OverflowError:  # a number that the dtype cannot hold wraps
             return wrap(ufunc(*[np.asarray(value).astype(kind) for value in values]))
 
@@ -235,7 +235,7 @@ def _bitwise(name: str, ufunc: np.ufunc) -> Callable:
         if type(input) is np.ndarray or type(other) is np.ndarray:
             input, other = need_tensor(input, name), need_tensor(other, name, "other", 2)
         result = operator(as_tensor(input, "input", name) if not isinstance(other, Tensor) else input, other)
-        return answered(result, name, input, other)
+        return check_answered(result, name, input, other)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name.replace('_', ' ').capitalize()} of each pair of integers or booleans."

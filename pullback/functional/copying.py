@@ -62,7 +62,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             return to_dtype(input, args[0])
         if kind is device_type and args[0] is cpu or kind is str and args[0] == "cpu":
             return input
-    device, dtype, _, copy, memory_format = wanted_by(args, kwargs)
+    device, dtype, _, copy, memory_format = arguments_of_to(args, kwargs)
     order = dims_of(memory_format, input._array.ndim)
     if order is not None:
         result = to(input, device, dtype, copy=copy)
@@ -76,7 +76,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return to_dtype(input, dtype, copy)
 
 
-def wanted_by(args: tuple, kwargs: dict) -> tuple[Any, dtype_type | None, bool, bool, Any]:
+def arguments_of_to(args: tuple, kwargs: dict) -> tuple[Any, dtype_type | None, bool, bool, Any]:
     """Device, dtype, `non_blocking`, `copy` and memory format, from the arguments of `to` in any of its forms."""
     first = args[0] if args else kwargs.get("tensor")
     form = _like if isinstance(first, Tensor) else _in_dtype if isinstance(first, (dtype_type, type)) else _at_place

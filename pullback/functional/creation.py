@@ -26,7 +26,7 @@ from ..kernels.order import dense_order, empty_in, in_dims
 from .from_data import all_floats_between, array_from
 from .operands import sizes_of
 from .out_argument import write_out
-from .refusals import blamed, must_be_tensor
+from .refusals import complaint_for, must_be_tensor
 from .registry import public
 
 
@@ -258,7 +258,7 @@ def _made(
             f"Storage size calculation overflowed with sizes={list(sizes)}: no machine has that much memory"
         ) from None
     result = finish(array, requires_grad, device, False, layout)
-    return result if out is None else into(out, result)
+    return result if out is None else write_to_out(out, result)
 
 
 def _without_memory(sizes: Any, kind: np.dtype) -> np.ndarray:
@@ -346,7 +346,7 @@ def full(
     kind = numpy_dtype(dtype_for(dtype, out))
     array = np.empty(sizes, kind)
     array.fill(number_in(value, kind))
-    return into(out, finish(array, requires_grad, device, False, layout))
+    return write_to_out(out, finish(array, requires_grad, device, False, layout))
 
 
 def dtype_for(dtype: Any, out: Tensor | None) -> Any:
@@ -360,7 +360,7 @@ def dtype_for(dtype: Any, out: Tensor | None) -> Any:
     return out.dtype
 
 
-def into(out: Tensor | None, result: Tensor, in_order: bool = False) -> Tensor:
+def write_to_out(out: Tensor | None, result: Tensor, in_order: bool = False) -> Tensor:
     """Write to `out`, which takes the new shape; `in_order`: memory of any shape that has the size is filled in order."""
     if out is None:
         return result
@@ -385,10 +385,10 @@ def _like(function: Any, input: Tensor, dtype: Any, requires_grad: bool, device:
             array = empty_in(array.shape, order, wanted)
         return finish(function(array, wanted), requires_grad, device)
     fresh = finish(function(np.empty(array.shape, wanted)), requires_grad, device or input.device)
-    return fresh if input.is_meta else beside(input, fresh)
+    return fresh if input.is_meta else with_batch_memory(input, fresh)
 
 
-def beside(input: Tensor, fresh: Tensor) -> Tensor:
+def with_batch_memory(input: Tensor, fresh: Tensor) -> Tensor:
     """A fresh tensor; beside a batch, with memory for each example."""
     if isinstance(input._array, (np.ndarray, np.generic)):
         return fresh
@@ -470,7 +470,7 @@ def full_like(
     try:
         kind = input._array.dtype if dtype is None else numpy_dtype(dtype)
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     value = number_in(value, kind)
     return _like(
         lambda array, dtype=None: np.full_like(array, value, dtype=dtype),
@@ -491,7 +491,7 @@ def _new(creator: Any) -> None:
     ) -> Tensor:
         kwargs.pop("layout", None), kwargs.pop("pin_memory", None)
         kind = self.dtype if dtype is None else dtype
-        return beside(self, creator(*args, dtype=kind, device=device, requires_grad=requires_grad, **kwargs))
+        return with_batch_memory(self, creator(*args, dtype=kind, device=device, requires_grad=requires_grad, **kwargs))
 
     method.__name__ = f"new_{creator.__name__}"
     method.__doc__ = f"`{creator.__name__}` in the dtype of this tensor unless told otherwise."

@@ -58,7 +58,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     return apply_unary(ops.logcumsumexp, input, {"axis": axis}) if input._array.ndim else input.clone()
 
 
-def _running(op: Any, result_type: Any, input: Tensor, dim: int) -> Any:
+def _extremes_so_far(op: Any, result_type: Any, input: Tensor, dim: int) -> Any:
     axis = wrap_dim(dim, input._array.ndim)
     if input._array.dtype.kind == "c":
         raise not_implemented_for("cummax_cpu" if op is cummax_op else "cummin_cpu", input)
@@ -70,13 +70,13 @@ def _running(op: Any, result_type: Any, input: Tensor, dim: int) -> Any:
 @public(out="same")
 def cummax(input: Tensor, dim: int) -> ValuesIndices:
     """Running maxima along a dim and their indices."""
-    return _running(cummax_op, CummaxResult, input, dim)
+    return _extremes_so_far(cummax_op, CummaxResult, input, dim)
 
 
 @public(out="same")
 def cummin(input: Tensor, dim: int) -> ValuesIndices:
     """Running minima along a dim and their indices."""
-    return _running(cummin_op, CumminResult, input, dim)
+    return _extremes_so_far(cummin_op, CumminResult, input, dim)
 
 
 # --- trapezoids ---

@@ -13,8 +13,15 @@ from ..core.op import Op
 from ..core.tape import wrap
 from ..core.tensor import Tensor
 from ..ops import pairs as ops
-from .beside_arrays import by_numpy
-from .checks import answered, broadcasting, certainly, need_first_tensor, need_one_tensor, not_implemented_for
+from .checks import (
+    apply_broadcast,
+    check_answered,
+    is_known_true,
+    need_first_tensor,
+    need_one_tensor,
+    not_implemented_for,
+)
+from .numpy_operands import result_of_numpy
 from .operands import NUMBERS, as_operand, as_tensor, promote
 from .refusals import must_be_tensor
 from .registry import public
@@ -25,7 +32,7 @@ def _divided(operation: Op, a: Any, b: Any, of_arrays: Any = None) -> Any:
     if of_arrays is None:
         if isinstance(b, np.ndarray):
             raise must_be_tensor(b)
-    elif (answer := by_numpy(of_arrays, a, b)) is not None:
+    elif (answer := result_of_numpy(of_arrays, a, b)) is not None:
         return answer
     first, second = as_operand(a), as_operand(b)
     if first is None or second is None:
@@ -40,13 +47,13 @@ def _divided(operation: Op, a: Any, b: Any, of_arrays: Any = None) -> Any:
         first = wrap(np.asarray(first, kind))
     if not isinstance(second, Tensor):
         second = np.asarray(second, kind)[()]
-    return broadcasting(operation, (first, second))
+    return apply_broadcast(operation, (first, second))
 
 
 def _check_zero(a: Any, b: Any) -> None:
     array = b._array if isinstance(b, Tensor) else b
     tensor = a if isinstance(a, Tensor) else b
-    if tensor._array.dtype.kind in "iu" and certainly(np.any(np.equal(array, 0))):
+    if tensor._array.dtype.kind in "iu" and is_known_true(np.any(np.equal(array, 0))):
         raise RuntimeError(
             "ZeroDivisionError: integer division or remainder by zero. Mask the zeros first, or use floats."
         )
@@ -55,7 +62,7 @@ def _check_zero(a: Any, b: Any) -> None:
 @public(in_place=True, out="cast")
 def floor_divide(input: Any, other: Any) -> Tensor:
     """Division rounded down."""
-    return answered(_divided(ops.floor_divide, as_tensor(input), other), "floor_divide", input, other)
+    return check_answered(_divided(ops.floor_divide, as_tensor(input), other), "floor_divide", input, other)
 
 
 @public(in_place=True, out="cast")
@@ -65,7 +72,7 @@ def remainder(input: Any, other: Any) -> Tensor:
     if not isinstance(input, NUMBERS):
         input = as_tensor(input)
     op = ops.remainder if isinstance(other, Tensor) else ops.remainder_scalar
-    return answered(_divided(op, input, other), "remainder", input, other)
+    return check_answered(_divided(op, input, other), "remainder", input, other)
 
 
 @public(in_place=True, out="cast")
@@ -73,14 +80,14 @@ def fmod(input: Any, other: Any) -> Tensor:
     """The remainder of truncated division: it has the sign of the dividend."""
     need_first_tensor("fmod", input, other)
     op = ops.fmod if isinstance(other, Tensor) else ops.fmod_scalar
-    return answered(_divided(op, as_tensor(input), other), "fmod", input, other)
+    return check_answered(_divided(op, as_tensor(input), other), "fmod", input, other)
 
 
 def rounded_division(a: Any, b: Any, rounding_mode: str) -> Tensor:
     """Division rounded down ("floor") or towards zero ("trunc")."""
     op = {"floor": ops.divide_floor, "trunc": ops.divide_trunc}.get(rounding_mode)
     if op is not None:
-        return answered(_divided(op, as_tensor(a), b), "div", a, b)
+        return check_answered(_divided(op, as_tensor(a), b), "div", a, b)
     raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
 
 

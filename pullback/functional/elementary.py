@@ -32,7 +32,9 @@ def unary(
         if out is not None:
             return store(name, function, (input,), {}, out, out_kind)
         if not isinstance(input, Tensor) or floating and input._array.dtype.kind in "biu":
-            if not isinstance(input, Tensor) and seams.claimed((input,), {}):  # an object with a `__torch_function__`
+            if not isinstance(input, Tensor) and seams.notice_foreign_objects(
+                (input,), {}
+            ):  # an object with a `__torch_function__`
                 return function(input, out=out)
             input = float_operand(input, "input", name) if floating else as_tensor(input, "input", name)
         return apply_unary(op, input)

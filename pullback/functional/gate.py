@@ -20,7 +20,7 @@ from ..core.writes import in_place
 from ..transforms.arrays.batched import NotBatchable
 from ..transforms.autocast import without_autocast
 from .out_argument import store
-from .refusals import blame_argument, note_names, suggest
+from .refusals import note_names, raise_complaint, raise_with_suggestion
 
 # NumPy's spellings, which torch accepts as well.
 NUMPY: Mapping[str, tuple[str, ...]] = {
@@ -64,7 +64,7 @@ class Facts(NamedTuple):
 FACTS: dict[Callable[..., Any], Facts] = {}  # of every public function: gates, and those that are direct
 
 asking: bool = False  # somebody may take calls over: there are subclasses of Tensor, modes, or foreign objects
-NOBODY: Any = object()  # the answer if nobody does
+NOT_TAKEN_OVER: Any = object()  # the answer if nobody does
 
 
 def announce(facts: Facts) -> Any:
@@ -77,7 +77,7 @@ def announce(facts: Facts) -> Any:
     return function
 
 
-def another(function: Callable[..., Any], name: str, home: str, place: str = "") -> Callable[..., Any]:
+def with_own_name(function: Callable[..., Any], name: str, home: str, place: str = "") -> Callable[..., Any]:
     """The same function as another object with a name of its own: who takes calls over tells `Tensor.add` from `torch.add`.
 
     Pickles find it at `place` in the module `home`.
@@ -96,7 +96,7 @@ def module_of(home: str) -> str:
 
 
 def take_over(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the result of whoever takes the call over; NOBODY if nobody does."""
+    """Return the result of whoever takes the call over; NOT_TAKEN_OVER if there is no such class or mode."""
     return seams.take_over(function, FACTS[function], args, kwargs)
 
 
@@ -111,7 +111,7 @@ def gated(facts: Facts) -> Callable[..., Any]:
         return is_usual
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if asking and (found := take_over(function, args, kwargs)) is not NOBODY:
+        if asking and (found := take_over(function, args, kwargs)) is not NOT_TAKEN_OVER:
             return found
         if changes_casts and current_mode().autocast is not None:
             return without_autocast(function, args, kwargs, cast=facts.autocast == "full")
@@ -126,11 +126,11 @@ def gated(facts: Facts) -> Callable[..., Any]:
 
             return call_example_by_example(does, args, kwargs, error)
         except (TypeError, AttributeError) as error:
-            if seams.claimed(args, kwargs):
+            if seams.notice_foreign_objects(args, kwargs):
                 return function(*args, **kwargs)
-            blame_argument(error, does)
+            raise_complaint(error, does)
             if kwargs:
-                suggest(error, does, kwargs)
+                raise_with_suggestion(error, does, kwargs)
             raise
         except RuntimeError as error:
             note_names(error, does, args, kwargs)
@@ -153,7 +153,7 @@ def gated_in_place(facts: Facts) -> Callable[..., Any]:
     does = facts.does
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if asking and (found := take_over(method, (self, *args), kwargs)) is not NOBODY:
+        if asking and (found := take_over(method, (self, *args), kwargs)) is not NOT_TAKEN_OVER:
             return found
         return in_place(self, does, *args, **kwargs)
 
@@ -205,7 +205,7 @@ def _ask_first(function: Any) -> None:
     def asking_first(does: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             found = take_over(function, args, kwargs)
-            return does(*args, **kwargs) if found is NOBODY else found
+            return does(*args, **kwargs) if found is NOT_TAKEN_OVER else found
 
         return call
 

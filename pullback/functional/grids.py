@@ -17,7 +17,7 @@ from ..core.tensor import Tensor
 from ..ops import scatter
 from . import cumulative, joining, rearranging, shape
 from .operands import need_int
-from .refusals import blamed
+from .refusals import complaint_for
 from .registry import public
 
 
@@ -67,7 +67,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             if x._array.ndim != 1:
                 raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._array.shape)}")
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     if len(tensors) == 1:
         return tensors[0]
     grids = joining.meshgrid(*tensors, indexing="ij")

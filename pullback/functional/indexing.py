@@ -69,7 +69,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     except NotBatchable as error:
         return picked_by_batch(x, index, error)
     except IndexError:
-        if not seams.claimed((index,), {}):  # by an object with a `__torch_function__`
+        if not seams.notice_foreign_objects((index,), {}):  # by an object with a `__torch_function__`
             raise
         return x[index]
     if not advanced:
@@ -127,7 +127,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
 
             return write_by_batch(x, index, value, error)
         except IndexError:
-            if not seams.claimed((index,), {}):
+            if not seams.notice_foreign_objects((index,), {}):
                 if any(
                     isinstance(part, (Tensor, list, ndarray)) for part in (index if type(index) is tuple else (index,))
                 ):
@@ -144,7 +144,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     try:
         given = value if isinstance(value, Tensor) else as_value(value, x)
     except TypeError:
-        if not seams.claimed((value,), {}):
+        if not seams.notice_foreign_objects((value,), {}):
             raise
         x[index] = value
         return

@@ -22,7 +22,7 @@ from ..ops import rearranging
 from . import shape as shapes
 from .operands import promote, wrap_dim
 from .out_argument import store
-from .refusals import blamed
+from .refusals import complaint_for
 from .registry import public
 
 ndarray = np.ndarray
@@ -155,7 +155,7 @@ def cat(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Tenso
     try:
         items = tensor_list(tensors, "cat")
     except TypeError:
-        if not seams.claimed((tensors,), {}):
+        if not seams.notice_foreign_objects((tensors,), {}):
             raise
         return cat(tensors, dim)  # which asks a foreign object among the tensors now
     shapes_given = [x._array.shape for x in items]
@@ -197,7 +197,7 @@ def stack(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Ten
     try:
         items = tensor_list(tensors, "stack")
     except TypeError:
-        if not seams.claimed((tensors,), {}):
+        if not seams.notice_foreign_objects((tensors,), {}):
             raise
         return stack(tensors, dim)
     first = items[0]._array.shape
@@ -299,7 +299,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             if x._array.dtype != tensors[0]._array.dtype:
                 raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     swap = indexing == "xy" and len(tensors) >= 2
     order = [1, 0, *range(2, len(tensors))] if swap else list(range(len(tensors)))
     sizes = tuple(tensors[i]._array.size for i in order)

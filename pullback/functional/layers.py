@@ -15,7 +15,7 @@ from ..nn.functional._common import REDUCTIONS
 from ..nn.functional.dropout import feature_dropout as _feature_dropout
 from ..nn.functional.embedding import shorten_rows as _shorten_rows
 from ..nn.functional.grids import GRID_SAMPLE_INTERPOLATION_MODES, GRID_SAMPLE_PADDING_MODES
-from .gate import another
+from .gate import with_own_name
 from .registry import FUNCTIONS, alias, public
 
 # The same function under both names.
@@ -32,12 +32,12 @@ _ALIKE = (
 for _name in _SHARED:
     alias(getattr(F, _name), _name, method=_name in ("hardshrink", "prelu"))
 for _name in _ALIKE:
-    FUNCTIONS[_name] = another(getattr(F, _name), _name, "torch")
+    FUNCTIONS[_name] = with_own_name(getattr(F, _name), _name, "torch")
 
 _at_top: Callable[..., Any] = public(method=False, spellings={})
 
 
-def _reduction(number: int) -> str:
+def _reduction_name(number: int) -> str:
     """Return the name of a reduction given as a number. All but 1 and 2 mean "none", as in torch."""
     if type(number) is not int:
         raise TypeError(
@@ -201,7 +201,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits` with a number for the reduction."""
     return F.binary_cross_entropy_with_logits(
-        input, target, weight, reduction=_reduction(reduction), pos_weight=pos_weight
+        input, target, weight, reduction=_reduction_name(reduction), pos_weight=pos_weight
     )
 
 
@@ -210,13 +210,13 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.cosine_embedding_loss` with a number for the reduction."""
-    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=_reduction(reduction))
+    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=_reduction_name(reduction))
 
 
 @_at_top
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """`nn.functional.hinge_embedding_loss` with a number for the reduction."""
-    return F.hinge_embedding_loss(input, target, margin, reduction=_reduction(reduction))
+    return F.hinge_embedding_loss(input, target, margin, reduction=_reduction_name(reduction))
 
 
 @_at_top
@@ -224,7 +224,7 @@ def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.margin_ranking_loss` with a number for the reduction."""
-    return F.margin_ranking_loss(input1, input2, target, margin, reduction=_reduction(reduction))
+    return F.margin_ranking_loss(input1, input2, target, margin, reduction=_reduction_name(reduction))
 
 
 @_at_top
@@ -237,7 +237,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
 @_at_top
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     """`nn.functional.poisson_nll_loss` with a number for the reduction."""
-    return F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_reduction(reduction))
+    return F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_reduction_name(reduction))
 
 
 @_at_top
@@ -246,7 +246,7 @@ def triplet_margin_loss(
     swap: bool = False, reduction: int = 0,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.triplet_margin_loss` with a number for the reduction."""
-    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction))
+    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_reduction_name(reduction))
 
 
 @_at_top
@@ -255,7 +255,9 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.ctc_loss` with a number for the reduction."""
-    return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _reduction(reduction), zero_infinity)
+    return F.ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, _reduction_name(reduction), zero_infinity
+    )
 
 
 # --- windows and grids ---

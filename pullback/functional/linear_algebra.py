@@ -192,7 +192,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> SVD:
 @public(out="cast", autocast="full")
 def geqrf(input: Tensor) -> Geqrf:
     """QR in LAPACK's compact form."""
-    from ..linalg.checks import float_matrix, laid_by_columns
+    from ..linalg.checks import float_matrix, in_column_order
     from ..linalg.older_results import Geqrf
 
     float_matrix(input, "torch.geqrf", "input")
@@ -200,7 +200,7 @@ def geqrf(input: Tensor) -> Geqrf:
     if array.size == 0:
         return Geqrf(wrap(np.array(array)), wrap(np.zeros((*array.shape[:-2], min(array.shape[-2:])), array.dtype)))
     reflectors, factors = np.linalg.qr(array, "raw")
-    return Geqrf(laid_by_columns(wrap(np.swapaxes(reflectors, -1, -2))), wrap(np.ascontiguousarray(factors)))
+    return Geqrf(in_column_order(wrap(np.swapaxes(reflectors, -1, -2))), wrap(np.ascontiguousarray(factors)))
 
 
 @public(out="cast", autocast="full")
@@ -233,7 +233,7 @@ def triangular_solve(
 ) -> TriangularSolve:
     """X with A X = input for triangular A."""
     from ..linalg import solve_triangular
-    from ..linalg.checks import laid_by_columns, matrix, square
+    from ..linalg.checks import in_column_order, matrix, square
     from ..linalg.older_results import TriangularSolve
 
     _older("triangular_solve", "solve_triangular")
@@ -241,7 +241,7 @@ def triangular_solve(
     square(A, "torch.triangular_solve")
     factor = A.mT if transpose else A
     solution = solve_triangular(factor, input, upper=upper != transpose, unitriangular=unitriangular)
-    return TriangularSolve(solution, laid_by_columns(A.clone()))
+    return TriangularSolve(solution, in_column_order(A.clone()))
 
 
 # --- low rank ---

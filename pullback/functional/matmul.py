@@ -15,11 +15,11 @@ from ..ops import matmul as ops
 from ..ops import pointwise
 from ..ops import shape as shapes
 from ..transforms import autocast
-from .beside_arrays import by_numpy
 from .checks import warn_of_older_form
+from .numpy_operands import result_of_numpy
 from .operands import as_operand, as_tensor, broadcast_error, need_room_inside, operand, promote
 from .out_argument import store
-from .refusals import blamed
+from .refusals import complaint_for
 from .registry import public, public_in
 from .shape import unsqueeze
 
@@ -46,7 +46,7 @@ def multiply(a: Any, b: Any, arrays: bool = True) -> Any:
     if (type(a) is not Tensor or type(b) is not Tensor) and not (isinstance(a, Tensor) and isinstance(b, Tensor)):
         if not arrays:
             a, b = operand(a), operand(b)
-        answer = by_numpy(np.matmul, a, b)
+        answer = result_of_numpy(np.matmul, a, b)
         if answer is not None:
             return answer
         a, b = as_operand(a), as_operand(b)
@@ -441,7 +441,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         x, w = input._array, weight._array
         offset = None if bias is None else bias._array
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     if x.ndim == 0 or x.shape[-1] != w.shape[-1]:
         if x.ndim == 0:
             raise RuntimeError("both arguments to linear need to be at least 1D, but they are 0D and 2D")

@@ -18,7 +18,7 @@ from ..core.basics.dtypes import get_default_dtype
 from ..core.tensor import Tensor
 from ..nn.parameter import Parameter
 from ..shell.torch_function import DisableTorchFunctionSubclass
-from .copying import wanted_by
+from .copying import arguments_of_to
 
 _NO_DATA = (
     "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when "
@@ -77,7 +77,7 @@ class MetaTensor(Tensor):
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Another dtype; no other device, for there is nothing to copy."""
-        device, wanted, *_ = wanted_by(args, kwargs)
+        device, wanted, *_ = arguments_of_to(args, kwargs)
         if device is not None and place_of(device) is not meta:
             _refuse()
         return self if wanted in (None, self.dtype) else outlined(Outline(self._array.shape, wanted._numpy))

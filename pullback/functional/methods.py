@@ -60,17 +60,17 @@ def attach() -> None:
     """Give Tensor all it has that needs operations: operators, protocols, and the methods announced so far."""
     if attach not in on_load:
         for table in (*[family.OPERATORS for family in _FAMILIES], PROTOCOL, interop.PROTOCOLS):
-            put({name: _as_member(member, name) for name, member in table.items()})
-        put(tensor_facts.MEMBERS)
-        put({name: vars(Tensor)[other] for name, other in _SAME.items()})
+            set_members({name: _as_member(member, name) for name, member in table.items()})
+        set_members(tensor_facts.MEMBERS)
+        set_members({name: vars(Tensor)[other] for name, other in _SAME.items()})
         on_load.append(attach)
     own = Tensor.__dict__
-    put({name: _LateMethod(name) for name in (*METHODS.homes, *IN_PLACE.homes) if name not in own})
-    put({
-        name: gate.another(function, name, "torch.Tensor", f"Tensor.{name}")
+    set_members({name: _LateMethod(name) for name in (*METHODS.homes, *IN_PLACE.homes) if name not in own})
+    set_members({
+        name: gate.with_own_name(function, name, "torch.Tensor", f"Tensor.{name}")
         for name, function in METHODS.items() if _is_missing(own.get(name))
     })  # fmt: skip
-    put({
+    set_members({
         name: gate.announce(Facts(name, function, "torch.Tensor", made_by=gate.gated_in_place))
         for name, function in IN_PLACE.items() if _is_missing(own.get(name))
     })  # fmt: skip
@@ -99,21 +99,21 @@ def _as_member(member: Any, name: str) -> Any:
     return method
 
 
-def put(members: Mapping[str, Any]) -> None:
+def set_members(members: Mapping[str, Any]) -> None:
     """Write members of the class Tensor: nobody else does."""
     for name, member in members.items():
         setattr(Tensor, name, member)
 
 
 @contextmanager
-def replaced(members: Mapping[str, Any]) -> Iterator[None]:
+def replace_members(members: Mapping[str, Any]) -> Iterator[None]:
     """Within this context, Tensor has these members in place of its own."""
     before = {name: vars(Tensor)[name] for name in members}
-    put(members)
+    set_members(members)
     try:
         yield
     finally:
-        put(before)
+        set_members(before)
 
 
 # --- sizes ---
@@ -223,7 +223,7 @@ def to_index(self: Tensor) -> int:
     return int(self._array.item())
 
 
-def turned_round(self: Tensor) -> Tensor:
+def reverse(self: Tensor) -> Tensor:
     """`reversed(x)`: the last slice first."""
     return self.flip(0) if self._array.ndim else self
 
@@ -453,7 +453,7 @@ PROTOCOL: dict[str, Any] = {
     "imag": property(imag, lambda self, value: set_part(imag(self), value)),
     "__getitem__": indexing.getitem, "__setitem__": indexing.setitem, "__delitem__": indexing.delitem,
     "__len__": length, "__iter__": iterate,
-    "__reversed__": turned_round, "__contains__": contains, "__bool__": to_bool, "__index__": to_index,
+    "__reversed__": reverse, "__contains__": contains, "__bool__": to_bool, "__index__": to_index,
     "__float__": lambda self: _scalar(self, float), "__int__": lambda self: _scalar(self, int),
     "__complex__": lambda self: _scalar(self, complex),
     "__repr__": text, "__format__": formatted, "__deepcopy__": deepcopy, "__reduce_ex__": reduce_,

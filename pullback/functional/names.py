@@ -1,6 +1,7 @@
 """The names that each late-loaded module of `functional/` announces. Written by `python -m pullback.functional.late`."""
 
 FUNCTIONS: dict[str, str] = {
+    "complex_views": "resolve_conj resolve_neg view_as_complex view_as_real",
     "contraction": "cdist cross einsum kron tensordot trace",
     "cumulative": "cummax cummin cumprod cumsum cumulative_trapezoid diff gradient logcumsumexp trapezoid trapz",
     "from_memory": "from_file frombuffer",
@@ -24,7 +25,6 @@ FUNCTIONS: dict[str, str] = {
         arctan2 atan2 complex copysign float_power fmax fmin gcd heaviside hypot lcm ldexp logaddexp logaddexp2 maximum
         minimum nextafter polar result_type
     """,
-    "parts": "resolve_conj resolve_neg view_as_complex view_as_real",
     "quantization": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine",
     "random_choices": """
         Generator bernoulli binomial default_generator get_rng_state initial_seed manual_seed multinomial normal poisson
@@ -61,11 +61,12 @@ FUNCTIONS: dict[str, str] = {
         unfold_copy unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_copy view_as_complex_copy
         view_as_real_copy view_copy
     """,
-    "threefold": "addcdiv addcmul clamp clamp_max clamp_min clip lerp where",
+    "ternary": "addcdiv addcmul clamp clamp_max clamp_min clip lerp where",
     "windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
 }
 
 METHODS: dict[str, str] = {
+    "complex_views": "resolve_conj resolve_neg",
     "contraction": "cross kron trace",
     "cumulative": "cummax cummin cumprod cumsum diff logcumsumexp",
     "explanations": "explain",
@@ -78,7 +79,6 @@ METHODS: dict[str, str] = {
         arctan2 atan2 copysign float_power float_power_ fmax fmin gcd heaviside hypot lcm ldexp logaddexp logaddexp2
         maximum minimum nextafter
     """,
-    "parts": "resolve_conj resolve_neg",
     "random_choices": "bernoulli multinomial",
     "random_sampling": "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_",
     "rearranging": "flip fliplr flipud repeat repeat_interleave roll rot90 tile tril triu",
@@ -103,7 +103,7 @@ METHODS: dict[str, str] = {
         as_strided as_strided_ as_strided_scatter diag diag_embed diagflat diagonal diagonal_scatter fill_diagonal_
         narrow narrow_copy select select_scatter slice_scatter unfold unsafe_chunk unsafe_split unsafe_split_with_sizes
     """,
-    "threefold": "addcdiv addcdiv_ addcmul addcmul_ clamp clamp_ clamp_max clamp_min clip lerp lerp_ where",
+    "ternary": "addcdiv addcdiv_ addcmul addcmul_ clamp clamp_ clamp_max clamp_min clip lerp lerp_ where",
 }
 
 IN_PLACE: dict[str, str] = {
@@ -115,5 +115,5 @@ IN_PLACE: dict[str, str] = {
         digamma_ erf_ erfc_ erfinv_ i0_ igamma_ igammac_ lgamma_ logit_ mvlgamma_ polygamma_ sinc_ xlogy_
     """,
     "statistics": "renorm_",
-    "threefold": "addcdiv_ addcmul_ clamp_ clamp_max_ clamp_min_ clip_ lerp_",
+    "ternary": "addcdiv_ addcmul_ clamp_ clamp_max_ clamp_min_ clip_ lerp_",
 }

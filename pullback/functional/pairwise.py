@@ -1,7 +1,7 @@
 """Functions of two operands: extrema, angles, signs, powers in double precision, integer number theory, complex parts.
 
 Arithmetic operators are in `arithmetic.py`, rounding division in `division.py`, comparisons in `comparison.py`, and
-functions of three operands in `threefold.py`.
+functions of three operands in `ternary.py`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ..core.writes import in_place
 from ..ops import complex_parts, pairs, piecewise
 from ..ops.casting import cast
 from .checks import (
+    apply_broadcast,
     apply_to_both,
-    broadcasting,
+    call_elementwise,
     need_first_tensor,
     need_one_tensor,
     need_tensor,
     not_implemented_for,
-    pair_by_pair,
 )
 from .operands import NUMBERS, as_tensor, operand, promote, result_type
 from .out_argument import store, write_out
@@ -121,8 +121,8 @@ def heaviside(input: Any, values: Any) -> Tensor:
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if x._array.dtype.kind in "biu":
         array = x._array
-        return wrap(pair_by_pair(np.where, array == 0, at_zero._array, array > 0).astype(array.dtype))
-    return broadcasting(pairs.heaviside, (x, at_zero))
+        return wrap(call_elementwise(np.where, array == 0, at_zero._array, array > 0).astype(array.dtype))
+    return apply_broadcast(pairs.heaviside, (x, at_zero))
 
 
 def _precise(input: Any, exponent: Any) -> dtype_type:
@@ -172,7 +172,7 @@ def _of_integers(name: str, ufunc: np.ufunc, doc: str) -> Callable:
         a, b = promote(need_tensor(input, name), need_tensor(other, name, "other", 2))
         if a._array.dtype.kind not in "iu":
             raise not_implemented_for(f"{name}_cpu", a)
-        return wrap(pair_by_pair(ufunc, a._array, b._array))
+        return wrap(call_elementwise(ufunc, a._array, b._array))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -205,14 +205,14 @@ def _parts(function: str, first: Any, second: Any, names: tuple[str, str]) -> tu
 def complex(real: Any, imag: Any, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from real and imaginary parts."""
     return _into(
-        broadcasting(complex_parts.make_complex, _parts("complex", real, imag, ("real", "imag"))), out, "complex"
+        apply_broadcast(complex_parts.make_complex, _parts("complex", real, imag, ("real", "imag"))), out, "complex"
     )
 
 
 @public(method=False, autocast="full")
 def polar(abs: Any, angle: Any, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their size and angle."""
-    return _into(broadcasting(complex_parts.polar, _parts("polar", abs, angle, ("abs", "angle"))), out, "polar")
+    return _into(apply_broadcast(complex_parts.polar, _parts("polar", abs, angle, ("abs", "angle"))), out, "polar")
 
 
 def _into(result: Tensor, out: Tensor | None, function: str) -> Tensor:

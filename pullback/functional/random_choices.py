@@ -15,8 +15,8 @@ from ..core.tensor import Tensor
 from ..kernels.random import discrete, rejection, streams
 from ..ops.piecewise import zero_gradient
 from ..transforms.arrays.randomness import draw_batched, draw_with_generator, draw_with_parameters, refuse_same
-from .checks import certainly, not_implemented_for
-from .creation import into
+from .checks import is_known_true, not_implemented_for
+from .creation import write_to_out
 from .operands import NUMBERS, as_tensor, common_shape, sizes_of
 from .out_argument import refuse_gradients
 from .random_sampling import _check_chances, _finish, _from, _kind, normal_array, replacement
@@ -57,7 +57,9 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, o
         work = kind if kind == np.float64 else np.dtype(np.float32)
         values = (draw_with_generator(streams.uniform, stream, array.shape, work) < array).astype(kind)
     result = apply(_bernoulli_from, (input, wrap(values)))
-    return result if out is None else into(out, result.detach().to(out.dtype))  # ones and zeros fit into any dtype
+    if out is None:
+        return result
+    return write_to_out(out, result.detach().to(out.dtype))  # ones and zeros fit into any dtype
 
 
 @public(method=False)
@@ -65,7 +67,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Poisson counts with the rates in `input`."""
     if input._array.dtype.kind in "biuc":
         raise not_implemented_for("poisson_cpu", input)
-    if certainly(np.any(~(input._array >= 0))):  # nan is no rate either
+    if is_known_true(np.any(~(input._array >= 0))):  # nan is no rate either
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     stream = _from(generator)
     return apply(
@@ -138,7 +140,7 @@ def _normal_from(stream: Any, mean: Any, std: Any) -> Tensor:
     if isinstance(std, Tensor):
         if std._array.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if certainly(np.any(~(std._array >= 0))):
+        if is_known_true(np.any(~(std._array >= 0))):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")

@@ -33,13 +33,13 @@ from ..transforms.arrays.randomness import (
     refuse_different,
     refuse_same,
 )
-from .checks import certainly, not_implemented_for
+from .checks import is_known_true, not_implemented_for
 from .creation import _checked as checked_sizes
 from .creation import finish
 from .operands import need_int
 from .out_argument import write_out
 from .random_bounds import check_permutation, check_uniform, integer_range
-from .refusals import blamed, refuse_unknown
+from .refusals import complaint_for, refuse_unknown
 from .registry import FUNCTIONS, public
 
 FUNCTIONS.update(Generator=random_module.Generator, default_generator=random_module.default_generator)
@@ -224,7 +224,7 @@ def rand_like(
     try:
         return _like(_uniform_values, input, generator, dtype, requires_grad, device, memory_format)
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
 
 
 @public(method=False, direct=True)
@@ -236,7 +236,7 @@ def randn_like(
     try:
         return _like(normal_array, input, generator, dtype, requires_grad, device, memory_format)
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
 
 
 @public(method=False)
@@ -378,7 +378,7 @@ def _check_chances(chances: Any) -> None:
         least, most = np.minimum.reduce(chances, None, initial=0), np.maximum.reduce(chances, None, initial=0)
         wrong = not (least == 0 and most <= 1)  # nan is neither
     else:
-        wrong = certainly(np.logical_not(np.all((chances >= 0) & (chances <= 1))))
+        wrong = is_known_true(np.logical_not(np.all((chances >= 0) & (chances <= 1))))
     if wrong:
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. Probabilities lie in [0, 1].")
 

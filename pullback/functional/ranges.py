@@ -13,7 +13,7 @@ import numpy as np
 from ..core.basics.dtypes import default_dtype, from_numpy_dtype, number_in
 from ..core.basics.notices import warn_user
 from ..core.tensor import Tensor
-from .creation import dtype_for, finish, into, numpy_dtype
+from .creation import dtype_for, finish, numpy_dtype, write_to_out
 from .operands import SMALLEST_TOO_LARGE
 from .registry import public
 
@@ -61,7 +61,7 @@ def arange(
         array = (np.arange(count) * int(step) + int(start)).astype(kind)
     else:
         array = (np.arange(count, dtype=np.float64) * step + start).astype(kind)
-    return into(out, finish(array, requires_grad, device), True)
+    return write_to_out(out, finish(array, requires_grad, device), True)
 
 
 def _whole(start: int, end: int, step: int) -> np.ndarray:
@@ -105,7 +105,7 @@ def range_(
         )
     count = int(np.floor((end - start) / step)) + 1
     array = (np.arange(count, dtype=np.float64) * step + start).astype(numpy_dtype(dtype_for(dtype, out)))
-    return into(out, finish(array, requires_grad, device), True)
+    return write_to_out(out, finish(array, requires_grad, device), True)
 
 
 @public(method=False, tensors=False)
@@ -125,7 +125,7 @@ def linspace(
     first, last, kind = _ends("linspace", start, end, steps, dtype, out)
     from ..kernels.spacing import evenly  # not part of every program
 
-    return into(out, finish(evenly(first, last, steps, kind), requires_grad, device), True)
+    return write_to_out(out, finish(evenly(first, last, steps, kind), requires_grad, device), True)
 
 
 def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Tensor | None) -> tuple[Any, Any, np.dtype]:
@@ -189,7 +189,7 @@ def logspace(
     exponents = evenly(first, last, steps, np.dtype(np.complex128 if kind.kind == "c" else np.float64))
     with np.errstate(all="ignore"):
         powers = np.power(float(base), exponents)
-    return into(out, finish(powers.astype(kind), requires_grad, device), True)
+    return write_to_out(out, finish(powers.astype(kind), requires_grad, device), True)
 
 
 @public(method=False, direct=True, tensors=False)
@@ -209,4 +209,4 @@ def eye(
         raise RuntimeError(
             f"n must be greater or equal to 0, got {n}" if n < 0 else f"m must be greater or equal to 0, got {m}"
         )
-    return into(out, finish(np.eye(n, m, dtype=numpy_dtype(dtype_for(dtype, out))), requires_grad, device))
+    return write_to_out(out, finish(np.eye(n, m, dtype=numpy_dtype(dtype_for(dtype, out))), requires_grad, device))

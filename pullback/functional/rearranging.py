@@ -16,7 +16,7 @@ from ..ops import scatter
 from ..ops.casting import clone_contiguous
 from . import shape
 from .operands import SMALLEST_TOO_LARGE, need_int, need_room, sizes_of, wrap_dim, wrap_dims
-from .refusals import blamed, in_a_row
+from .refusals import complaint_for, given_sizes
 from .registry import public
 
 # --- another order ---
@@ -27,11 +27,11 @@ def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """The order along dims reversed."""
     if not dims and not named:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
-    given = sizes_of(in_a_row("flip", dims, named, "dims"))
+    given = sizes_of(given_sizes("flip", dims, named, "dims"))
     try:
         axes = wrap_dims(given, input._array.ndim) if given else ()
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     return apply_unary(ops.flip, input, {"axes": axes})
 
 
@@ -115,7 +115,7 @@ def _check_room(size: float, counts: Any) -> None:
 @public(function=False, direct=True)
 def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
     """Copies of the tensor side by side, so many along each dim: `x.repeat(2, 1)` puts a matrix below itself."""
-    counts = sizes_of(in_a_row("repeat", repeats, named, "repeats"))
+    counts = sizes_of(given_sizes("repeat", repeats, named, "repeats"))
     if len(counts) < input._array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(n < 0 for n in counts):
@@ -133,7 +133,7 @@ def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
 @public()
 def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """Copies of the tensor along its last dims."""
-    counts = sizes_of(in_a_row("tile", dims, named, "dims"))
+    counts = sizes_of(given_sizes("tile", dims, named, "dims"))
     return repeat(input, (1,) * (input._array.ndim - len(counts)) + counts)
 
 

@@ -18,10 +18,10 @@ from ..ops import counting, statistics
 from ..ops import reductions as ops
 from ..ops.casting import cast
 from ..ops.sorting import max_index, min_index
-from ..return_types import another, returned_by
+from ..return_types import declare_result, returned_by
 from .checks import invalid_combination, need_first_tensor, not_implemented_for
 from .operands import as_tensor, float_operand, need_bool, sizes_of, wrap_dim, wrap_dims
-from .refusals import blamed
+from .refusals import complaint_for
 from .registry import public
 
 
@@ -104,7 +104,7 @@ class ValuesIndices(NamedTuple):
 
 
 def _named(name: str) -> type[ValuesIndices]:
-    return another(name, ValuesIndices)
+    return declare_result(name, ValuesIndices)
 
 
 MaxResult: type[ValuesIndices]
@@ -182,7 +182,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: dtype_
 
 
 def _without_nan(x: Tensor) -> Tensor:
-    from .threefold import where
+    from .ternary import where
 
     return where(wrap(np.isnan(x._array)), 0.0, x)
 
@@ -259,7 +259,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
     try:
         _need_order(input, "aminmax_cpu")
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     if dim is None and input._array.size == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."

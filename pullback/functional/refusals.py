@@ -24,13 +24,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 def must_be_tensor(value: Any, function: str | None = None, name: str = "input", position: int = 1) -> TypeError:
     """Torch's complaint about an argument of the public function that is running, which is looked for if it is not named."""
     if function is not None:
-        return _said(value, function, name, position)
-    return _complaint(value, _outwards(sys._getframe(2)))
+        return _complaint_in_words(value, function, name, position)
+    return _complaint(value, _frames_of_call(sys._getframe(2)))
 
 
 def must_be_sizes(value: Any) -> TypeError:
     """Torch's complaint about something that is no size, in a call of the public function that is running."""
-    code = next((frame.f_code for frame in _outwards(sys._getframe(1)) if _is_public(frame.f_code)), None)
+    code = next((frame.f_code for frame in _frames_of_call(sys._getframe(1)) if _is_public(frame.f_code)), None)
     name = "size"
     if code:  # it may have a name of its own for them, as in reshape(x, *shape)
         starred = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][:1]
@@ -46,7 +46,7 @@ def refuse_unknown(function: str, named: Iterable[str], *known: str) -> None:
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 
-def in_a_row(function: str, values: tuple[Any, ...], named: dict[str, Any], *known: str) -> tuple[Any, ...]:
+def given_sizes(function: str, values: tuple[Any, ...], named: dict[str, Any], *known: str) -> tuple[Any, ...]:
     """Sizes or dims as `x.flip(0, 1)` or `x.flip((0, 1))` gives them, also where they came by name: `x.flip(dims=(0, 1))`."""
     if not named:
         return values
@@ -56,7 +56,7 @@ def in_a_row(function: str, values: tuple[Any, ...], named: dict[str, Any], *kno
     return tuple(named.values())
 
 
-def blamed(error: BaseException, function: Any = None) -> BaseException:
+def complaint_for(error: BaseException, function: Any = None) -> BaseException:
     """Torch's complaint instead of an AttributeError that a function of ours got from a foreign argument, or the error itself.
 
     The function that was called is named where its code has another name than programs know it by.
@@ -65,16 +65,16 @@ def blamed(error: BaseException, function: Any = None) -> BaseException:
     if not isinstance(error, AttributeError) or isinstance(value, Tensor) or error.__traceback__ is None:
         return error
     first = error.__traceback__
-    frames = [*reversed([frame for frame, _ in walk_tb(first)]), *_outwards(first.tb_frame.f_back)]
+    frames = [*reversed([frame for frame, _ in walk_tb(first)]), *_frames_of_call(first.tb_frame.f_back)]
     if any(_place(value, frame, function) for frame in frames):
         return _complaint(value, frames, function)
     arrays = [array for frame in frames for array in _arrays_given(frame, function)]
     return _complaint(arrays[-1], frames, function) if arrays else error
 
 
-def blame_argument(error: BaseException, function: Any = None) -> None:
+def raise_complaint(error: BaseException, function: Any = None) -> None:
     """Raise torch's complaint if there is one; else the error, which may be a program's own, is for the caller to raise."""
-    complaint = blamed(error, function)
+    complaint = complaint_for(error, function)
     if complaint is not error:
         raise complaint from None
 
@@ -89,7 +89,7 @@ _MEANT = {
 }  # fmt: skip
 
 
-def suggested(function: Any, name: str) -> str:
+def suggestion_for(function: Any, name: str) -> str:
     """Which argument of a function was probably meant, as the end of a message; nothing where that is unknown."""
     import difflib
     import inspect
@@ -104,7 +104,7 @@ def refuse_keywords(function: Any, named: Iterable[str]) -> None:
     """Python's complaint about keywords that a function does not have, and which was probably meant."""
     for name in named:
         raise TypeError(
-            f"{function.__qualname__}() got an unexpected keyword argument {name!r}{suggested(function, name)}"
+            f"{function.__qualname__}() got an unexpected keyword argument {name!r}{suggestion_for(function, name)}"
         )
 
 
@@ -127,31 +127,31 @@ def _parameters(function: Any) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount] if code is not None else ()
 
 
-def suggest(error: BaseException, function: Any, named: dict[str, Any]) -> None:
+def raise_with_suggestion(error: BaseException, function: Any, named: dict[str, Any]) -> None:
     """Raise Python's complaint about an unknown keyword with the one that was probably meant, if that is what the error is."""
     _, phrase, name = str(error).partition(" got an unexpected keyword argument ")
     if phrase and name[1:-1] in named and isinstance(error, TypeError):
-        hint = suggested(function, name[1:-1])
+        hint = suggestion_for(function, name[1:-1])
         if hint:
             raise TypeError(f"{error}{hint}") from None
 
 
-def suggesting(function: F) -> F:
+def with_suggestions(function: F) -> F:
     """The same function, which knows what an unknown keyword was meant to be."""
 
     @functools.wraps(function)
-    def suggested(*args: Any, **kwargs: Any) -> Any:
+    def suggestion_for(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
             if kwargs and error.__traceback__ is not None and error.__traceback__.tb_next is None:
-                suggest(error, function, kwargs)
+                raise_with_suggestion(error, function, kwargs)
             raise
 
-    return cast(F, suggested)
+    return cast(F, suggestion_for)
 
 
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+def _frames_of_call(frame: FrameType | None) -> Iterator[FrameType]:
     """Frames of this package, from the given one to the one that the program called."""
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         yield frame
@@ -198,10 +198,10 @@ def _arrays_given(frame: FrameType, function: Any) -> list[Any]:
 
 def _complaint(value: Any, frames: Iterable[FrameType], called: Any = None) -> TypeError:
     places = [place for frame in frames if (place := _place(value, frame, called)) is not None]
-    return _said(value, *(places[-1] if places else ("operation", "input", 1)))
+    return _complaint_in_words(value, *(places[-1] if places else ("operation", "input", 1)))
 
 
-def _said(value: Any, function: str, name: str, position: int) -> TypeError:
+def _complaint_in_words(value: Any, function: str, name: str, position: int) -> TypeError:
     kind = type(value)
     given = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     advice = "Make it one with torch.tensor(...)"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from . import names
-from .gate import NUMPY, Facts, another, gated, module_of
+from .gate import NUMPY, Facts, gated, module_of, with_own_name
 from .gate import announce as make_public
 from .out_argument import KINDS
 
@@ -74,7 +74,7 @@ def public(
     `spellings` are other names under which its arguments are understood.
     For `__torch_function__`,
     `asks` is "arguments", "modes" (arguments have no say) or "nobody"; `tensors` is False if it is given none as a rule;
-    `passed` says how torch hands over arguments (`shell/torch_names/handed_over.py`), None: as they were given, and
+    `passed` says how torch hands over arguments (`shell/torch_names/passed_arguments.py`), None: as they were given, and
     `passed_by_method` the same of the method.
     """
 
@@ -89,7 +89,7 @@ def public(
             exposed.__module__, exposed.__qualname__ = "pullback", own if function else f"Tensor.{own}"  # pickles ask
         for each in (own, *names):
             if function:
-                FUNCTIONS[each] = exposed if each == own else another(exposed, each, "torch")
+                FUNCTIONS[each] = exposed if each == own else with_own_name(exposed, each, "torch")
             if method:
                 METHODS[each] = exposed
             if in_place:
@@ -147,7 +147,7 @@ def _checked(facts: Facts) -> Facts:
 def alias(function: Callable[..., Any], *names: str, method: bool = True, in_place: bool = False) -> None:
     """Further names for a function that is already announced."""
     for name in names:
-        FUNCTIONS[name] = function if function.__name__ == name else another(function, name, "torch")
+        FUNCTIONS[name] = function if function.__name__ == name else with_own_name(function, name, "torch")
         if method:
             METHODS[name] = function
         if in_place:

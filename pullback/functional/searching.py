@@ -16,7 +16,7 @@ from ..core.tensor import Tensor
 from ..ops import counting
 from ..ops import sorting as ops
 from ..return_types import returned_by
-from .checks import certainly, not_implemented_for
+from .checks import is_known_true, not_implemented_for
 from .operands import as_operand, as_tensor, need_bool, need_room, wrap_dim, wrap_dims
 from .out_argument import store, write_out
 from .reductions import SortResult, TopkResult, ValuesIndices
@@ -231,7 +231,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     array = input._array
     if array.dtype.kind not in "iu":
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.type_name}'. Use x.long().")
-    if array.ndim != 1 or certainly(np.any(array < 0)):
+    if array.ndim != 1 or is_known_true(np.any(array < 0)):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")

@@ -21,7 +21,7 @@ from .indexing import getitem
 from .operands import common_shape, number_tensor, wrap_dim
 from .registry import public
 from .shape import expand, ravel, reshape
-from .threefold import where
+from .ternary import where
 
 
 def check_index(index: Any, function: str, kinds: tuple[Any, ...] = ("int64", "int32")) -> None:

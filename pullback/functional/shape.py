@@ -27,7 +27,7 @@ from ..ops.casting import clone as clone_op
 from ..ops.casting import clone_contiguous
 from ..ops.splitting import unbind as unbind_op
 from .operands import common_shape, sizes_of, wrap_dim, wrap_dims
-from .refusals import blamed, in_a_row
+from .refusals import complaint_for, given_sizes
 from .registry import public
 
 ndarray = np.ndarray
@@ -77,7 +77,7 @@ def shares_memory(array: Any, shape: tuple[Any, ...]) -> bool:
 def view(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The same memory in another shape (or, given a dtype, the same bytes in another type)."""
     if named:
-        shape = in_a_row("view", shape, named, "size", "dtype")
+        shape = given_sizes("view", shape, named, "size", "dtype")
     quick = _reshaped(input, shape)
     if quick is not None:
         return quick
@@ -161,11 +161,11 @@ def _check_wider(x: Tensor, dtype: dtype_type, ratio: int) -> None:
 def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The elements in another shape: a view when memory allows, else a copy."""
     if named:
-        shape = in_a_row("reshape", shape, named, "shape")
+        shape = given_sizes("reshape", shape, named, "shape")
     try:
         quick = _reshaped(input, shape)
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     if quick is not None:
         return quick
     array = input._array
@@ -193,7 +193,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     try:
         array = input._array
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     shape = array.shape
     ndim = len(shape)
     if ndim == 0:
@@ -250,11 +250,11 @@ def ravel(input: Tensor) -> Tensor:
 @public(direct=True)
 def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """Dims in another order: `x.permute(2, 0, 1)` has the last one first. A view."""
-    order = sizes_of(in_a_row("permute", dims, named, "dims"))
+    order = sizes_of(given_sizes("permute", dims, named, "dims"))
     try:
         ndim = input._array.ndim
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     if set(order) == _RANGES[ndim] and len(order) == ndim:
         return permuted(ops.permute, input, order)
     if len(order) != ndim:
@@ -297,7 +297,7 @@ def transpose(input: Tensor, dim0: Any = None, dim1: Any = None, axis0: Any = No
     try:
         ndim = input._array.ndim
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     return permuted(ops.transpose, input, swapped_axes(ndim, first, second))
 
 
@@ -315,7 +315,7 @@ def t(input: Tensor) -> Tensor:
     try:
         return permuted(ops.matrix_transpose, input, matrix_axes(input, "t"))
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
 
 
 @public()
@@ -441,7 +441,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     try:
         shape = common_shape((), *(x._array.shape for x in tensors))
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     return tuple(x if x._array.shape == shape else expand(x, shape) for x in tensors)
 
 
@@ -454,7 +454,7 @@ def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     try:
         array = input._array
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     place = wrap_dim(axis if dim is None else dim, array.ndim + 1)
     if type(array) is ndarray:
         return view_of(ops.unsqueeze, input, {"axis": place}, ops.unsqueeze.forward(array, place))
@@ -475,7 +475,7 @@ def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     try:
         array = input._array
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     shape = array.shape
     if type(dim) is int and 0 <= dim < len(shape):
         axes = (dim,) if shape[dim] == 1 else ()
@@ -492,7 +492,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     try:
         ndim = input._array.ndim
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     if not ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return views_of(unbind_op, input, {"axis": wrap_dim(dim, ndim)})

@@ -15,7 +15,7 @@ from ..core.op import Op
 from ..core.tape import apply, apply_unary, wrap
 from ..core.tensor import Tensor
 from ..ops import special as ops
-from .checks import apply_to_both, broadcasting, need_one_tensor, need_tensor, not_implemented_for
+from .checks import apply_broadcast, apply_to_both, need_one_tensor, need_tensor, not_implemented_for
 from .gate import NUMPY
 from .operands import NUMBERS, float_operand, need_int, need_room, operand, promote
 from .registry import FUNCTIONS, public, public_in
@@ -202,7 +202,7 @@ def _polynomial(name: str) -> Callable:
         kind = (x if isinstance(x, Tensor) else order)._array.dtype
         x = x if isinstance(x, Tensor) else wrap(np.asarray(x, kind))
         order = order._array if isinstance(order, Tensor) else np.asarray(order, kind)
-        return broadcasting(op, (x, wrap(_whole(order))))
+        return apply_broadcast(op, (x, wrap(_whole(order))))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name.replace('_', ' ').capitalize()} of order n."

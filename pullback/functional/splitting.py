@@ -12,7 +12,7 @@ from ..core.view_making import views_of
 from ..ops import shape as ops
 from ..ops import splitting
 from .operands import wrap_dim
-from .refusals import blamed
+from .refusals import complaint_for
 from .registry import public
 
 
@@ -29,7 +29,7 @@ def split(
     try:
         shape = input._array.shape
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     if isinstance(split_size_or_sections, (list, tuple)):
         return split_with_sizes(input, split_size_or_sections, dim)
     if not shape:
@@ -78,7 +78,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     try:
         shape = input._array.shape
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:

@@ -17,12 +17,12 @@ from ..ops import norms as norm_ops
 from ..ops import sorting
 from ..ops import statistics as ops
 from ..transforms.arrays.batched import all_values
-from .checks import broadcasting, certainly, not_implemented_for
+from .checks import apply_broadcast, is_known_true, not_implemented_for
 from .operands import as_tensor, need_bool, promote, wrap_dim, wrap_dims
 from .out_argument import store
 from .reductions import KthvalueResult, MedianResult, ModeResult, NanmedianResult, ValuesIndices, in_dtype
 from .registry import FUNCTIONS, public
-from .threefold import lerp, where
+from .ternary import lerp, where
 
 # --- variance ---
 
@@ -258,7 +258,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     if p == math.inf or p < 0:
         for x in (a, b):
             check_identity(x, tuple(range(x._array.ndim)), p, True)
-    return broadcasting(norm_ops.distance, (a, b), {"order": float(p)})
+    return apply_broadcast(norm_ops.distance, (a, b), {"order": float(p)})
 
 
 @public(in_place=True, out="same")
@@ -364,7 +364,7 @@ def _levels(q: Any, input: Tensor, name: str) -> Tensor:
         if q._array.ndim > 1:
             raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     levels = q if isinstance(q, Tensor) else wrap(np.asarray(q, input._array.dtype))
-    if certainly(np.any(~((levels._array >= 0) & (levels._array <= 1)))):
+    if is_known_true(np.any(~((levels._array >= 0) & (levels._array <= 1)))):
         if isinstance(q, Tensor):
             raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
         raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")

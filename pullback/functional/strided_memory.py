@@ -79,9 +79,9 @@ def empty_permuted(
 @public(function=False, direct=True)
 def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """An uninitialised tensor with the given sizes and strides, in the dtype of this one."""
-    from .creation import beside
+    from .creation import with_batch_memory
 
-    return beside(self, empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, **options))
+    return with_batch_memory(self, empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, **options))
 
 
 # --- other memory for the same tensor ---

@@ -19,10 +19,10 @@ from ..core.view_making import view_of
 from ..ops import shape as ops
 from ..ops import striding
 from ..ops.casting import clone_contiguous
-from . import parts, shape, splitting
+from . import complex_views, shape, splitting
 from .copying import fill_
 from .operands import need_int, sizes_of, wrap_dim
-from .refusals import blamed
+from .refusals import complaint_for
 from .registry import FUNCTIONS, METHODS, public
 
 ndarray = np.ndarray
@@ -53,7 +53,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     try:
         params = _diagonal_params(input, offset, dim1, dim2)
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     array = input._array
     if type(array) is ndarray:
         return view_of(ops.diagonal, input, params, ops.diagonal.forward(array, **params))
@@ -147,7 +147,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     try:
         place = _select_index(input, dim, index)
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     array = input._array
     if type(array) is ndarray:
         return view_of(ops.select, input, {"index": place}, array[(*place, ...)])
@@ -188,7 +188,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     try:
         sizes = input._array.shape
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     if not sizes:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start._array.ndim or start._array.dtype.kind not in "iu"):
@@ -332,7 +332,7 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "permute": _permute, "select": select, "slice": _slice, "split": splitting.split,
     "split_with_sizes": splitting.split_with_sizes, "squeeze": shape.squeeze, "t": shape.t, "transpose": shape.transpose,
     "unbind": shape.unbind, "unfold": unfold, "unsqueeze": shape.unsqueeze, "view": shape.view,
-    "view_as_complex": parts.view_as_complex, "view_as_real": parts.view_as_real, "detach": Tensor.detach,
+    "view_as_complex": complex_views.view_as_complex, "view_as_real": complex_views.view_as_real, "detach": Tensor.detach,
 }  # fmt: skip
 _IN_ITS_DTYPE = (
     "alias",

@@ -88,9 +88,9 @@ def as_subclass(self: Tensor, cls: type[Any]) -> Any:
         attached, result = fields(result), object.__new__(cls)
         fields(result).update(attached)
     if cls.__torch_dispatch__ is not disabled_torch_dispatch:  # type: ignore[attr-defined]
-        from ..shell.dispatch_subclasses import join
+        from ..shell.dispatch_subclasses import notice_class
 
-        join(cls)
+        notice_class(cls)
     return result
 
 

@@ -19,7 +19,7 @@ from ..core.basics.storage import clock, next_order, storage_of
 from ..core.mode import NO_GRAD, RECORD, current_mode
 from ..core.tensor import Tensor
 from . import arithmetic, comparison, division, elementary
-from .beside_arrays import left_to_numpy
+from .numpy_operands import is_left_to_numpy
 from .operands import as_operand
 from .registry import public
 
@@ -49,7 +49,9 @@ def plain_operands(tensor: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
     return arrays
 
 
-def direct(name: str, function: Callable[..., Any], write: Callable[..., Any], *aliases: str) -> Callable[..., Any]:
+def in_place_method(
+    name: str, function: Callable[..., Any], write: Callable[..., Any], *aliases: str
+) -> Callable[..., Any]:
     """The method `name`, which puts `function` of a tensor in its place: by `write(array, ...)` if all is plain."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -74,7 +76,7 @@ def direct(name: str, function: Callable[..., Any], write: Callable[..., Any], *
     return public(*aliases, function=False, direct=True)(method)
 
 
-def times(array: Any, factor: Any) -> Any:
+def multiplied(array: Any, factor: Any) -> Any:
     """An array times a Python number, which is 1 most of the time."""
     if type(factor) is not float and type(factor) is not int:
         raise TypeError("not a plain number")
@@ -82,11 +84,11 @@ def times(array: Any, factor: Any) -> Any:
 
 
 def _add(x: ndarray, y: Any, /, alpha: Any = 1) -> None:
-    np.add(x, times(y, alpha), x)
+    np.add(x, multiplied(y, alpha), x)
 
 
 def _subtract(x: ndarray, y: Any, /, alpha: Any = 1) -> None:
-    np.subtract(x, times(y, alpha), x)
+    np.subtract(x, multiplied(y, alpha), x)
 
 
 def _multiply(x: ndarray, y: Any, /) -> None:
@@ -99,10 +101,10 @@ def _divide(x: ndarray, y: Any, /) -> None:
 
 # By name: these modules know each other in a circle, in which a type checker meets them before it knows their functions.
 _arithmetic, _division = vars(arithmetic), vars(division)
-add_: Callable[..., Any] = direct("add_", _arithmetic["add"], _add)
-sub_: Callable[..., Any] = direct("sub_", _arithmetic["sub"], _subtract, "subtract_")
-mul_: Callable[..., Any] = direct("mul_", _arithmetic["mul"], _multiply, "multiply_")
-div_: Callable[..., Any] = direct("div_", _arithmetic["div"], _divide, "divide_")
+add_: Callable[..., Any] = in_place_method("add_", _arithmetic["add"], _add)
+sub_: Callable[..., Any] = in_place_method("sub_", _arithmetic["sub"], _subtract, "subtract_")
+mul_: Callable[..., Any] = in_place_method("mul_", _arithmetic["mul"], _multiply, "multiply_")
+div_: Callable[..., Any] = in_place_method("div_", _arithmetic["div"], _divide, "divide_")
 
 
 def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
@@ -132,7 +134,7 @@ def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], 
                     return method(self, other)  # says in torch's words why the operands do not go together
                 return self
         if type(other) is ndarray:
-            if left_to_numpy(self):
+            if is_left_to_numpy(self):
                 return NotImplemented  # a new tensor: `x += array` is `x = x + array`
             other = as_operand(other)
         try:
@@ -145,11 +147,11 @@ def operator(ufunc: Any, method: Callable[..., Any]) -> Callable[[Tensor, Any], 
     return write
 
 
-def written(function: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
+def in_place_operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
     """`a &= b` and its like: the result of `a & b` goes where `a` is."""
 
     def write(self: Tensor, other: Any) -> Tensor:
-        if type(other) is ndarray and left_to_numpy(self) or as_operand(other) is None:
+        if type(other) is ndarray and is_left_to_numpy(self) or as_operand(other) is None:
             return NotImplemented
         return writes.in_place(self, function, as_operand(other) if type(other) is ndarray else other)
 
@@ -159,10 +161,11 @@ def written(function: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
 OPERATORS: dict[str, Callable[..., Any]] = {
     "__iadd__": operator(np.add, add_), "__isub__": operator(np.subtract, sub_),
     "__imul__": operator(np.multiply, mul_), "__itruediv__": operator(np.true_divide, div_),
-    "__ipow__": written(_arithmetic["pow"]), "__ifloordiv__": written(_division["floor_divide"]),
-    "__imod__": written(_division["remainder"]), "__iand__": written(comparison.bitwise_and),
-    "__ior__": written(comparison.bitwise_or), "__ixor__": written(comparison.bitwise_xor),
-    "__ilshift__": written(comparison.bitwise_left_shift), "__irshift__": written(comparison.bitwise_right_shift),
+    "__ipow__": in_place_operator(_arithmetic["pow"]), "__ifloordiv__": in_place_operator(_division["floor_divide"]),
+    "__imod__": in_place_operator(_division["remainder"]), "__iand__": in_place_operator(comparison.bitwise_and),
+    "__ior__": in_place_operator(comparison.bitwise_or), "__ixor__": in_place_operator(comparison.bitwise_xor),
+    "__ilshift__": in_place_operator(comparison.bitwise_left_shift),
+    "__irshift__": in_place_operator(comparison.bitwise_right_shift),
 }  # fmt: skip
 
 
@@ -173,4 +176,4 @@ def _over(ufunc: Any, x: ndarray, /) -> None:
 for _name, _ufunc in {
     "exp": np.exp, "sqrt": np.sqrt, "tanh": np.tanh, "sin": np.sin, "cos": np.cos, "abs": np.absolute,
 }.items():  # fmt: skip
-    direct(f"{_name}_", getattr(elementary, _name), partial(_over, _ufunc))
+    in_place_method(f"{_name}_", getattr(elementary, _name), partial(_over, _ufunc))

@@ -11,7 +11,7 @@ import re
 from types import FunctionType, GenericAlias, ModuleType
 from typing import Any
 
-from ..shell.torch_names.handed_over import torch_name_of
+from ..shell.torch_names.passed_arguments import torch_name_of
 
 _NOT_IN_NAMES = re.compile("[^0-9a-zA-Z_]+")
 _NUMBERED = re.compile(r"(.*)_(\d+)$")

@@ -171,9 +171,9 @@ class Proxy:
     tracer: TracerBase
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
-        from ..shell.torch_function import see_that_everything_asks
+        from ..shell.torch_function import ensure_everything_asks
 
-        see_that_everything_asks()
+        ensure_everything_asks()
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
 

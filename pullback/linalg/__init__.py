@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ..core.basics.on_demand import names_on_demand
-from ..functional.gate import another
+from ..functional.gate import with_own_name
 from ..functional.registry import FUNCTIONS
 from .checks import LinAlgError
 from .eigenvalues import eig, eigh, eigvals, eigvalsh, matrix_rank, matrix_sqrth, pinv, polar, qr, svd, svdvals
@@ -47,6 +47,6 @@ __all__ = [
     "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
-matmul = another(FUNCTIONS["matmul"], "linalg_matmul", "torch.linalg", "matmul")
+matmul = with_own_name(FUNCTIONS["matmul"], "linalg_matmul", "torch.linalg", "matmul")
 
 __getattr__ = names_on_demand(__name__)

@@ -114,7 +114,7 @@ def raise_on(info: Tensor, function: str, explain: Any) -> None:
     raise LinAlgError(f"{function}: {where}{explain(int(values.reshape(-1)[position]))}")
 
 
-def converged(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def call_lapack(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function; when LAPACK gives up in it, say so in torch's way."""
     try:
         return function(*args, **kwargs)
@@ -130,12 +130,12 @@ def converged(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any
         ) from None
 
 
-def unrecorded(x: Tensor) -> bool:
+def needs_no_derivative(x: Tensor) -> bool:
     """True if no derivative can be asked for, so that a cheaper routine without vectors will do."""
     return type(x._array) is np.ndarray and not x._requires_grad and not x._tangent
 
 
-def laid_by_columns(result: Tensor) -> Tensor:
+def in_column_order(result: Tensor) -> Tensor:
     """A result that nobody has seen yet, with matrices that lie in memory by columns, as LAPACK leaves them in torch."""
     if type(result._array) is np.ndarray:
         result._array = by_columns(result._array)

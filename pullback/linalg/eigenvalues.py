@@ -13,8 +13,8 @@ from ..ops import decompositions as ops
 from ..ops import linalg as matrices
 from ..ops import square_roots
 from ..ops.striding import in_order
-from ..return_types import another, returned_by
-from .checks import converged, float_matrix, float_square, linalg_function, unrecorded
+from ..return_types import declare_result, returned_by
+from .checks import call_lapack, float_matrix, float_square, linalg_function, needs_no_derivative
 
 
 @returned_by("linalg_eig")
@@ -25,7 +25,7 @@ class Eigenpairs(NamedTuple):
     eigenvectors: Tensor
 
 
-EighPairs: type[Eigenpairs] = another("linalg_eigh", Eigenpairs)
+EighPairs: type[Eigenpairs] = declare_result("linalg_eigh", Eigenpairs)
 
 
 @returned_by("linalg_svd")
@@ -46,7 +46,7 @@ class QR(NamedTuple):
 
 
 def _apply(op: Any, x: Tensor, params: dict, function: str) -> Any:
-    return converged(function, apply, op, (x,), params)
+    return call_lapack(function, apply, op, (x,), params)
 
 
 def _lower(uplo: str) -> bool:
@@ -67,8 +67,8 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues of Hermitian matrices, ascending."""
     float_square(A, "linalg.eigvalsh")
     lower = _lower(UPLO)
-    if unrecorded(A):
-        return wrap(in_order(converged("linalg.eigvalsh", np.linalg.eigvalsh, A._array, "L" if lower else "U")))
+    if needs_no_derivative(A):
+        return wrap(in_order(call_lapack("linalg.eigvalsh", np.linalg.eigvalsh, A._array, "L" if lower else "U")))
     return _apply(ops.eigh, A, {"lower": lower}, "linalg.eigvalsh")[0]
 
 
@@ -101,12 +101,12 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """Singular values, descending."""
     float_matrix(A, "linalg.svdvals")
-    if unrecorded(A):
-        return converged("linalg.svd", _values_alone, A)
+    if needs_no_derivative(A):
+        return call_lapack("linalg.svd", _singular_values, A)
     return _apply(ops.svd, A, {"full": False}, "linalg.svd")[1]
 
 
-def _values_alone(A: Tensor) -> Tensor:
+def _singular_values(A: Tensor) -> Tensor:
     return wrap(in_order(np.linalg.svd(A._array, compute_uv=False)))
 
 
@@ -199,9 +199,9 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
         return wrap(np.zeros(array.shape[:-2], np.int64))
     absolute, relative = _tolerances(A, atol, rtol, None)
     if hermitian:
-        sizes = np.abs(converged("linalg.matrix_rank", np.linalg.eigvalsh, array))
+        sizes = np.abs(call_lapack("linalg.matrix_rank", np.linalg.eigvalsh, array))
     else:
-        sizes = converged("linalg.matrix_rank", np.linalg.svd, array, compute_uv=False)
+        sizes = call_lapack("linalg.matrix_rank", np.linalg.svd, array, compute_uv=False)
     cutoff = np.maximum(absolute, relative * np.max(sizes, axis=-1))
     return wrap(in_order(np.add.reduce(sizes > cutoff[..., None], axis=-1, dtype=np.int64)))
 

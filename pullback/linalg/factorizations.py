@@ -8,11 +8,11 @@ import numpy as np
 
 from ..core.tape import apply, wrap
 from ..core.tensor import Tensor
-from ..functional.checks import certainly
+from ..functional.checks import is_known_true
 from ..kernels import linear_algebra as kernels
 from ..ops import linalg as ops
 from ..return_types import returned_by
-from .checks import check_fit, float_matrix, float_square, laid_by_columns, linalg_function, raise_on, same_dtype
+from .checks import check_fit, float_matrix, float_square, in_column_order, linalg_function, raise_on, same_dtype
 from .solvers import solve_triangular
 
 
@@ -85,7 +85,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     lower, info = apply(ops.cholesky, (A.mH if upper else A,))
     if check_errors:
         raise_on(info, "linalg.cholesky_ex", not_positive)
-    return CholeskyEx(laid_by_columns(lower.mH) if upper else lower, info)
+    return CholeskyEx(in_column_order(lower.mH) if upper else lower, info)
 
 
 @linalg_function(out="same", autocast="full")
@@ -141,7 +141,7 @@ def unpack(
     factors: Tensor, pivots: Tensor, data: bool = True, permutation: bool = True
 ) -> tuple[Tensor, Tensor, Tensor]:
     """P, L and U from the compact form; empty tensors for what is not asked for."""
-    if permutation and certainly(np.any((pivots._array < 1) | (pivots._array > factors._array.shape[-2]))):
+    if permutation and is_known_true(np.any((pivots._array < 1) | (pivots._array > factors._array.shape[-2]))):
         raise RuntimeError(
             "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive. Did you properly pass the result of "
             "lu_factor?"
@@ -172,7 +172,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 def _lu_solve(factors: Tensor, P: Tensor, B: Tensor, adjoint: bool) -> Tensor:
     if adjoint:  # U^H L^H P^T X = B
         Y = solve_triangular(factors.mH, B, upper=False)
-        return laid_by_columns(P @ solve_triangular(factors.mH, Y, upper=True, unitriangular=True))
+        return in_column_order(P @ solve_triangular(factors.mH, Y, upper=True, unitriangular=True))
     Y = solve_triangular(factors, P.mH @ B, upper=False, unitriangular=True)
     return solve_triangular(factors, Y, upper=True)
 
@@ -185,7 +185,7 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
     """The LDL factorization of symmetric or Hermitian matrices in LAPACK's compact form, with pivots and info."""
     float_square(A, "torch.linalg.ldl_factor_ex")
     factors, pivots, info = map(wrap, kernels.ldl_factor(np.asarray(A._array), hermitian))
-    result = LDLEx(laid_by_columns(factors), pivots, info)
+    result = LDLEx(in_column_order(factors), pivots, info)
     if check_errors:
         raise_on(result.info, "torch.linalg.ldl_factor_ex", _zero_diagonal)
     return result
@@ -220,4 +220,4 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     for i, (one, order) in enumerate(zip(factors, orders, strict=True)):
         outer, middle = kernels.ldl_unpack(one, order, hermitian)
         whole[i] = outer @ middle @ (outer.conj().T if hermitian else outer.T)
-    return laid_by_columns(wrap(np.linalg.solve(whole.reshape(LD._array.shape), B._array)))
+    return in_column_order(wrap(np.linalg.solve(whole.reshape(LD._array.shape), B._array)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..core.tensor import Tensor
-from ..return_types import another, returned_by
+from ..return_types import declare_result, returned_by
 from .solvers import SignedLogDet as _SignedLogDet
 
-SignedLogDet = another("slogdet", _SignedLogDet)
+SignedLogDet = declare_result("slogdet", _SignedLogDet)
 
 
 @returned_by("svd")

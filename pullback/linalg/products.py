@@ -16,7 +16,7 @@ from ..functional.registry import FUNCTIONS
 from ..ops import linalg as ops
 from ..ops.casting import copy_into
 from ..ops.rearranging import tril, triu
-from .checks import float_matrix, float_square, laid_by_columns, linalg_function, square
+from .checks import float_matrix, float_square, in_column_order, linalg_function, square
 from .solvers import inv, solve, solve_triangular
 
 
@@ -215,7 +215,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     if A._array.size == 0 or tau._array.shape[-1] == 0:
         return identity + A * 0
     V, T = _reflectors(A, tau)
-    return laid_by_columns(identity - V @ (T @ V[..., :columns, :].mH))
+    return in_column_order(identity - V @ (T @ V[..., :columns, :].mH))
 
 
 def multiply_reflectors(A: Tensor, tau: Tensor, other: Tensor, left: bool, transpose: bool) -> Tensor:
@@ -225,5 +225,5 @@ def multiply_reflectors(A: Tensor, tau: Tensor, other: Tensor, left: bool, trans
     V, T = _reflectors(A, tau)
     middle = T.mH if transpose else T
     if left:
-        return laid_by_columns(other - V @ (middle @ (V.mH @ other)))
-    return laid_by_columns(other - ((other @ V) @ middle) @ V.mH)
+        return in_column_order(other - V @ (middle @ (V.mH @ other)))
+    return in_column_order(other - ((other @ V) @ middle) @ V.mH)

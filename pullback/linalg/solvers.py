@@ -17,7 +17,7 @@ from .checks import (
     float_matrix,
     float_square,
     floating,
-    laid_by_columns,
+    in_column_order,
     linalg_function,
     matrix,
     raise_on,
@@ -216,7 +216,7 @@ def _least_squares(A: Tensor, B: Tensor, vector: bool, rcond: Any, driver: str) 
         "rtol": np.asarray(0 if driver == "gels" else cutoff, real),
         "hermitian": False,
     }
-    solution = laid_by_columns(apply(ops.pinv, (A,), params) @ B)
+    solution = in_column_order(apply(ops.pinv, (A,), params) @ B)
     values = np.linalg.svd(array, compute_uv=False) if array.size else np.zeros((*array.shape[:-2], 0), real)
     ranks = np.add.reduce(values > cutoff * values.max(axis=-1, initial=0, keepdims=True), axis=-1, dtype=np.int64)
     full = driver == "gels" or driver != "gelsy" and bool(np.all(ranks == columns))

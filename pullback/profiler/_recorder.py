@@ -44,10 +44,10 @@ class profile:
     @contextmanager
     def operation(self, op: Any, inputs: tuple[Any, ...]) -> Iterator[FunctionEvent]:
         """Called by the tape around each operation."""
-        from ..shell.torch_names.aten import called_as
+        from ..shell.torch_names.aten import profiled_names
 
         shapes = [list(getattr(value, "shape", ())) for value in inputs] if self._record_shapes else None
-        *around, name = called_as(op, inputs)
+        *around, name = profiled_names(op, inputs)
         with ExitStack() as blocks:
             for outer in around:
                 blocks.enter_context(self.block(f"aten::{outer}", shapes))

@@ -176,7 +176,7 @@ def parts_of_wrapper(tensor: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | No
         return None
     from pullback.core.basics.device import cpu
     from pullback.core.basics.layout import strided
-    from pullback.shell.dispatch_subclasses import attached
+    from pullback.shell.dispatch_subclasses import attributes_of
 
     form = (
         type(tensor),
@@ -188,7 +188,7 @@ def parts_of_wrapper(tensor: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | No
         cpu,
         tensor.requires_grad,
     )
-    return form, attached(tensor)
+    return form, attributes_of(tensor)
 
 
 def wrapper_from_parts(

@@ -147,7 +147,7 @@ def _shown_to_modes(op: Op, operator: Overload, inputs: tuple[Any, ...], params:
             return _shown_to_modes(op, operator, tuple(chosen), params, inside)
         subclasses = sys.modules.get("pullback.shell.dispatch_subclasses")
         if subclasses is not None and subclasses.are_among(chosen, inputs):
-            with subclasses.asked():
+            with subclasses.let_classes_answer():
                 return _shown_to_modes(op, operator, tuple(chosen), params, current_mode())
         if not operator.overloadpacket.__name__.endswith("_") or chosen[0] is inputs[0]:
             return _run_plainly(op, chosen, params)
@@ -202,7 +202,7 @@ def run_on_tensors(sweep: Any, cotangents: list[Any]) -> dict[Any, Any]:
     leaves = sweep.run(roots if subclasses is None else list(map(subclasses.as_given, roots)))
     sweep.record, sweep.unbroadcast, sweep.zeros = record, unbroadcast, zeros
     if subclasses is not None:
-        subclasses.gathered(leaves, sweep.accumulating)
+        subclasses.deliver_gradients(leaves, sweep.accumulating)
     for collected in (leaves, sweep.owned, getattr(sweep, "captured", {})):
         for key, value in collected.items():
             if isinstance(value, Tensor):

@@ -22,7 +22,7 @@ from ..core.tensor import Tensor, wrap
 from ..functional.tensor_facts import disabled_torch_dispatch
 from ..transforms.arrays.without_elements import NoElements, WrapperForm, is_form
 from .dispatch import check_answer, show
-from .torch_function import _Progress, functions_ask, members_ask, settings, takers_among
+from .torch_function import _Progress, make_functions_ask, make_members_ask, settings, takers_among
 from .torch_names.operators import Overload, overload_of
 
 
@@ -31,12 +31,12 @@ def dispatches(kind: type) -> bool:
     return issubclass(kind, Tensor) and kind.__torch_dispatch__ is not disabled_torch_dispatch  # type: ignore[attr-defined]
 
 
-def join(cls: type) -> None:
+def notice_class(cls: type) -> None:
     """An object of a class is about to be made: functions look out for it from now on, if it answers operations."""
     if dispatches(cls) and cls not in _Progress.dispatching:
         _Progress.dispatching.add(cls)
-        functions_ask()
-        members_ask(cls)
+        make_functions_ask()
+        make_members_ask(cls)
 
 
 class _Subclasses:
@@ -86,7 +86,7 @@ _COMPARISONS = frozenset("eq ne lt le gt ge".split())
 
 
 @contextmanager
-def asked() -> Iterator[None]:
+def let_classes_answer() -> Iterator[None]:
     """A context in which classes are asked."""
     mode = current_mode()
     if SUBCLASSES not in mode.dispatch:
@@ -106,7 +106,7 @@ def are_among(values: Sequence[Any], known: Sequence[Any]) -> bool:
 
 def run(name: str, does: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a function on arguments whose classes answer the operations in it."""
-    with asked():
+    with let_classes_answer():
         if name not in _WHOLE and kwargs.get("out") is None:
             try:
                 return does(*args, **kwargs)
@@ -116,10 +116,10 @@ def run(name: str, does: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
                 if name in ("tolist", "numpy"):
                     raise RuntimeError(f".{name}() is not supported for tensor subclasses.") from None
                 # otherwise it computes on its own
-        return _handed_over(name, does, args, kwargs, current_mode())
+        return _run_whole(name, does, args, kwargs, current_mode())
 
 
-def gathered(leaves: dict[Any, Any], accumulating: bool) -> None:
+def deliver_gradients(leaves: dict[Any, Any], accumulating: bool) -> None:
     """Gradients that a class has answered go to their leaves (`backward`) as they are."""
     for anchor, gradient in list(leaves.items()):
         leaf = anchor._owner()
@@ -131,7 +131,7 @@ def gathered(leaves: dict[Any, Any], accumulating: bool) -> None:
             del leaves[anchor]
 
 
-def _handed_over(name: str, does: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], mode: Any) -> Any:
+def _run_whole(name: str, does: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], mode: Any) -> Any:
     """A function as an operator of its own."""
     overload = "default"
     if name in _COMPARISONS:
@@ -143,7 +143,7 @@ def _handed_over(name: str, does: Callable[..., Any], args: tuple[Any, ...], kwa
     if name == "detach":
         result = check_answer(result, "detach")
         result._storage = storage_of(args[0])  # writes to it count as writes to the tensor
-    return kept(result) if isinstance(result, Tensor) else result
+    return keep_for_array(result) if isinstance(result, Tensor) else result
 
 
 # --- wrappers ---
@@ -171,7 +171,7 @@ def make_wrapper_subclass(
         raise TypeError(
             f"{cls.__name__} must define __torch_dispatch__: a wrapper has no elements that operations could run on."
         )
-    join(cls)
+    notice_class(cls)
     kind = (get_default_dtype() if dtype is None else as_dtype(dtype))._numpy
     steps = None if strides is None else tuple(step * kind.itemsize for step in strides)
     result = wrap(None, cls)
@@ -181,7 +181,7 @@ def make_wrapper_subclass(
     return result
 
 
-def attached(x: Tensor) -> dict[str, Any]:
+def attributes_of(x: Tensor) -> dict[str, Any]:
     """Return the attributes that a class has given to one of its objects, in slots too."""
     found = dict(x.__dict__)
     for base in type(x).__mro__:
@@ -191,28 +191,28 @@ def attached(x: Tensor) -> dict[str, Any]:
     return found
 
 
-def another(x: Tensor) -> Any:
+def copy_without_history(x: Tensor) -> Any:
     """A second object of the same class and content, without history."""
     result = wrap(None, type(x))
     array: Any = x._array
     result._array = array.again() if is_form(array) else array
-    for name, value in attached(x).items():
+    for name, value in attributes_of(x).items():
         setattr(result, name, value)
     return result
 
 
-def kept(x: Tensor) -> Tensor:
+def keep_for_array(x: Tensor) -> Tensor:
     """The same tensor; what saves only its array will find its content there."""
     array: Any = x._array
     if is_form(array) and array.content is None and type(x) is not Tensor:
-        array.content = another(x)
+        array.content = copy_without_history(x)
     return x
 
 
 def as_answered(x: Tensor, known: set[int]) -> Tensor:
     """An object that a class gave as a result; another one if it is in use already."""
     in_use = id(x) in known or x._requires_grad or x._view is not None or x._node is not None
-    return kept(another(x) if in_use else x)
+    return keep_for_array(copy_without_history(x) if in_use else x)
 
 
 def as_given(x: Any) -> Any:
@@ -251,7 +251,7 @@ def copy_of_wrapper(x: Tensor, memo: dict[int, Any]) -> Any:
             f"in __torch_dispatch__ of {type(x).__name__}, or __deepcopy__()."
         )
     memo[id(x)] = result
-    for name, value in attached(x).items():
+    for name, value in attributes_of(x).items():
         setattr(result, name, deepcopy(value, memo))
     return result.requires_grad_(x.requires_grad)
 
@@ -274,4 +274,4 @@ def rebuild_wrapper(
 def reduce_wrapper(x: Tensor) -> tuple[Any, ...]:
     """How a wrapper is pickled: its form, and what its class has attached to it."""
     size, strides = tuple(x.shape), tuple(x.stride())
-    return rebuild_wrapper, (type(x), x.dtype, size, strides, x.requires_grad, attached(x))
+    return rebuild_wrapper, (type(x), x.dtype, size, strides, x.requires_grad, attributes_of(x))

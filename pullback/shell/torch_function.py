@@ -21,9 +21,9 @@ from ..core.basics.size import AskedCount, SizeAttribute
 from ..core.roots import backward, grad
 from ..core.tensor import Tensor, disabled_torch_function
 from ..functional import gate
-from ..functional.gate import NOBODY, Facts
+from ..functional.gate import NOT_TAKEN_OVER, Facts
 from ..nn.parameter import Parameter
-from .torch_names.handed_over import as_passed
+from .torch_names.passed_arguments import as_passed
 
 
 class _Settings(threading.local):
@@ -92,13 +92,13 @@ def ask(function: Callable[..., Any], takers: list[Any], args: tuple[Any, ...], 
 
 
 def take_over(function: Callable[..., Any], facts: Facts, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the result of whoever takes over a call of a public function; NOBODY if nobody does."""
+    """Return the result of whoever takes over a call of a public function; NOT_TAKEN_OVER if there is no such class or mode."""
     if settings.let_through is function:
         settings.let_through = None
-        return NOBODY
+        return NOT_TAKEN_OVER
     asks = facts.asks
     if asks == "nobody":
-        return NOBODY
+        return NOT_TAKEN_OVER
     takers: list[Any] = []
     if asks != "modes" and settings.subclasses:
         values = _values_asked(function, asks, args, kwargs)
@@ -106,7 +106,7 @@ def take_over(function: Callable[..., Any], facts: Facts, args: tuple[Any, ...],
             takers = takers_among(values)
     if not takers and not settings.modes:
         if not _Progress.dispatching:
-            return NOBODY
+            return NOT_TAKEN_OVER
 
         def run(*args: Any, **kwargs: Any) -> Any:
             settings.let_through = function
@@ -182,7 +182,7 @@ def _know_other_members() -> None:
             gate.FACTS[member] = Facts(name, member, "torch.Tensor", passed=_PASSED.get(name))
 
 
-def functions_ask() -> None:
+def make_functions_ask() -> None:
     """Let all public functions and methods ask."""
     _Progress.borrowed = False
     if not gate.asking:
@@ -192,18 +192,18 @@ def functions_ask() -> None:
         gate.ask_from_now_on()
 
 
-def everything_asks() -> None:
+def make_everything_ask() -> None:
     """Functions ask, and the operators and attributes of plain tensors too: for modes and foreign objects."""
-    functions_ask()
+    make_functions_ask()
     if not _Progress.tensor:
         _Progress.tensor = True
-        members_ask(Tensor)
+        make_members_ask(Tensor)
 
 
-def see_that_everything_asks() -> None:
+def ensure_everything_asks() -> None:
     """The same, unless everything does so for a while already."""
     if not _Progress.tensor:
-        everything_asks()
+        make_everything_ask()
 
 
 @contextmanager
@@ -213,8 +213,8 @@ def while_everything_asks() -> Iterator[None]:
     They go on asking if somebody needed it before, or has begun to in the meantime.
     """
     functions, tensor, inside = gate.asking, _Progress.tensor, _Progress.borrowed
-    functions_ask()
-    everything_asks()
+    make_functions_ask()
+    make_everything_ask()
     _Progress.borrowed = inside or not tensor
     try:
         yield
@@ -228,11 +228,11 @@ def while_everything_asks() -> Iterator[None]:
                 gate.ask_from_now_on(False)
 
 
-def claimed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def notice_foreign_objects(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """True if a call failed because of a foreign object with a `__torch_function__`, which is called from now on."""
     if _Progress.tensor or not any(not isinstance(taker, Tensor) for taker in takers_among((*args, *kwargs.values()))):
         return False
-    everything_asks()
+    make_everything_ask()
     return True
 
 
@@ -285,7 +285,7 @@ def _asking_members(cls: type) -> Iterator[tuple[str, Any, list[tuple[Any, _Make
             yield name, member, [(member, _operator(name))]
 
 
-def members_ask(cls: type) -> None:
+def make_members_ask(cls: type) -> None:
     """Let the operators and attributes of Tensor ask, or give a subclass some that do."""
     for name, member, asking in _asking_members(cls):
         if cls is Tensor:  # programs keep these as keys, too: they stay the same objects
@@ -439,10 +439,10 @@ def converted(result: Any, cls: type) -> Any:
     return result
 
 
-def joined_by(cls: type) -> None:
+def notice_subclass(cls: type) -> None:
     """A subclass of Tensor was defined: functions ask from now on, and so do its operators and attributes."""
     if any(name in vars(cls) for name in (*_NAMED, *_OPERATORS)):
-        everything_asks()  # its own operators call those of Tensor, which have to answer with the subclass
-    functions_ask()
+        make_everything_ask()  # its own operators call those of Tensor, which have to answer with the subclass
+    make_functions_ask()
     if not _Progress.tensor:
-        members_ask(cls)
+        make_members_ask(cls)

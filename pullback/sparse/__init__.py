@@ -129,9 +129,9 @@ saddmm = addmm
 @public_in("torch.sparse", asks="nobody")
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     """The sum of a sparse tensor: of everything, or over some dims, and then sparse in the others."""
-    from .forms import sparse_sum, total
+    from .forms import dense_sum, sparse_sum
 
-    return total(input, dtype=dtype) if dim is None else sparse_sum(input, dim, dtype)
+    return dense_sum(input, dtype=dtype) if dim is None else sparse_sum(input, dim, dtype)
 
 
 def _over_places(input: Any, dim: int, name: str) -> Any:

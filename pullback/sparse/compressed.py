@@ -96,10 +96,10 @@ def from_parts(
     check(places, entries, tuple(size))
     if requires_grad:
         entries = entries.detach().requires_grad_()
-    return shown_in(make(places, entries, tuple(size)), layout, (height, width))
+    return to_layout(make(places, entries, tuple(size)), layout, (height, width))
 
 
-def shown_in(x: SparseTensor, layout: layout_type, block: Any = None) -> SparseTensor:
+def to_layout(x: SparseTensor, layout: layout_type, block: Any = None) -> SparseTensor:
     """The same tensor in another layout; places in blocks that have a value are filled with zeros."""
     ordered = x.coalesce()
     if layout not in IN_BLOCKS:

@@ -245,7 +245,7 @@ def _minus(a: Any, b: Any, *, alpha: Any = 1) -> Any:
 
 
 @form("sum")
-def total(x: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def dense_sum(x: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """A dense sum."""
     if dim is None:
         return x._entries.sum(dtype=dtype)

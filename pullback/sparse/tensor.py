@@ -132,7 +132,7 @@ class SparseTensor(Tensor):
         """The same elements, shown in another sparse layout."""
         if layout is sparse_coo:
             return self if self._layout is sparse_coo else make(self._places, self._entries, self.shape, self._ordered)
-        return compressed_forms().shown_in(self, layout, block)
+        return compressed_forms().to_layout(self, layout, block)
 
     def become(self, value: Tensor) -> SparseTensor:
         """Write a whole value into this tensor: other places and values, and perhaps another shape."""

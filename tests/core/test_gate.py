@@ -40,7 +40,7 @@ def test_functions_are_given_other_code_in_one_place():
 
 
 def test_members_of_tensor_are_put_there_in_one_place():
-    """By `methods.put`; what the class itself says of its subclasses is `core/tensor.py`."""
+    """By `methods.set_members`; what the class itself says of its subclasses is `core/tensor.py`."""
 
     def writes_to_tensor(node: ast.AST) -> bool:
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):

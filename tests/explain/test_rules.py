@@ -12,8 +12,8 @@ import pullback
 import pullback.nn.functional as F
 from pullback.core.roots import root_of
 from pullback.core.tape import wrap
-from pullback.explaining.collect import ObservedSweep, undisturbed
-from pullback.explaining.rules import described, evaluate, rule_texts
+from pullback.explaining.collect import ObservedSweep, without_side_effects
+from pullback.explaining.rules import describe_rule, evaluate, rule_texts
 from pullback.transforms.arrays.spelled import cotangent_name, label_of, name_of, spell
 from pullback.transforms.arrays.terms import LONGEST, constants, text
 from tests.ops.test_gradients import CHECKED, ROWS, inputs
@@ -33,7 +33,7 @@ def steps_of(out):
     seed = np.random.default_rng(0).normal(size=tuple(out.shape))
     seed = seed + 1j * seed[::-1] if out.dtype.is_complex and seed.ndim else seed.astype(out._array.dtype)
     steps = []
-    with undisturbed():
+    with without_side_effects():
         sweep = ObservedSweep([root_of(out, 0, wrap(seed))], lambda node, _, *step: steps.append((node, *step)))
         sweep.run([seed])
     return [step for step in steps if step[0].op is not None]
@@ -43,7 +43,7 @@ def check(out, tolerance=1e-7):
     """Evaluate what is shown of every rule behind a tensor; the names of operations that are described instead."""
     silent = set()
     for node, g, arrays, sent in steps_of(out):
-        with undisturbed(), np.errstate(all="ignore"):
+        with without_side_effects(), np.errstate(all="ignore"):
             shown, found = rule_texts(node, g, arrays, sent, {}), spell(node, g, arrays, {})
             names = {name_of(node.op, code): value for code, value in zip(node.plan.saves, arrays, strict=True)}
             names |= {**(node.params or {}), cotangent_name(node.op): g}
@@ -51,7 +51,7 @@ def check(out, tolerance=1e-7):
                 if true is None:
                     continue
                 if spelled is None:
-                    assert rule == described(node)
+                    assert rule == describe_rule(node)
                     silent.add(label_of(node.op))
                     continue
                 assert rule == text(spelled.term)

@@ -47,7 +47,7 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
         query @ key.transpose(-2, -1) @ value  # one of the products refuses, in torch's words
 
 
-def _lead(*tensors: Tensor) -> tuple[int, ...]:
+def _leading_shape(*tensors: Tensor) -> tuple[int, ...]:
     """The leading shape that all operands broadcast to."""
     return common_shape(*(tuple(tensor.shape[:-2]) for tensor in tensors))
 
@@ -89,7 +89,7 @@ def scaled_dot_product_attention(
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:
         key, value = _repeated_heads(query, key, value)
-    lead = _lead(query, key, value)
+    lead = _leading_shape(query, key, value)
     query, key, value = (_expanded(x, lead) for x in (query, key, value))
     scores_shape = (*lead, query.shape[-2], key.shape[-2])
     if attn_mask is not None:
@@ -222,7 +222,7 @@ def _with_bias(x: Tensor, bias: Tensor) -> Tensor:
     return FUNCTIONS["cat"]([x, bias.expand((1, x.shape[1], bias.shape[-1]))])
 
 
-def _longer(mask: Tensor | None) -> Tensor | None:
+def _with_one_more_key(mask: Tensor | None) -> Tensor | None:
     """A mask with room for one more key, which is visible."""
     return None if mask is None else pad(mask, (0, 1))
 
@@ -277,14 +277,14 @@ def multi_head_attention_forward(
         if static_k is not None or static_v is not None:
             raise AssertionError("bias cannot be added to static key or value")
         k, v = _with_bias(k, bias_k), _with_bias(v, bias_v)
-        attn_mask, padding = _longer(attn_mask), _longer(padding)
+        attn_mask, padding = _with_one_more_key(attn_mask), _with_one_more_key(padding)
     q = _split_heads(q, batch, num_heads, head_width)
     k = _split_heads(k, batch, num_heads, head_width, static_k)
     v = _split_heads(v, batch, num_heads, head_width, static_v)
     if add_zero_attn:
         zeros = constant(np.zeros((batch * num_heads, 1, head_width), kind))
         k, v = FUNCTIONS["cat"]([k, zeros], 1), FUNCTIONS["cat"]([v, zeros], 1)
-        attn_mask, padding = _longer(attn_mask), _longer(padding)
+        attn_mask, padding = _with_one_more_key(attn_mask), _with_one_more_key(padding)
     attn_mask = _with_padding(attn_mask, padding, batch, num_heads, k.shape[1])
     out, weights = _attend(
         q, k, v, attn_mask, dropout_p if training else 0.0, need_weights, is_causal, batch, num_heads

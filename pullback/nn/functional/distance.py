@@ -9,7 +9,7 @@ import numpy as np
 from ...core.basics.dtypes import promote_types
 from ...core.tape import apply
 from ...core.tensor import Tensor
-from ...functional.checks import certainly, need_tensor
+from ...functional.checks import is_known_true, need_tensor
 from ...functional.contraction import einsum
 from ...functional.index_parsing import largest_unsigned
 from ...functional.matmul import linear
@@ -114,11 +114,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return constant(np.zeros((*array.shape, num_classes), np.int64))
     if type(array) is not np.ndarray or num_classes < 1 or largest_unsigned(array) >= num_classes:
-        if certainly(array.min() < 0):
+        if is_known_true(array.min() < 0):
             raise RuntimeError("Class values must be non-negative.")
         if num_classes == -1:
             num_classes = int(array.max()) + 1
-        elif certainly(array.max() >= num_classes):
+        elif is_known_true(array.max() >= num_classes):
             raise RuntimeError("Class values must be smaller than num_classes.")
     if type(array) is not np.ndarray:
         return constant((array[..., None] == np.arange(num_classes)).astype(np.int64, order="C"))

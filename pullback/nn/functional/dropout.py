@@ -16,7 +16,7 @@ from ...core.tensor import Tensor
 from ...core.writes import in_place
 from ...functional.arithmetic import mul
 from ...functional.operands import sizes_of
-from ...functional.refusals import blamed
+from ...functional.refusals import complaint_for
 from ...kernels.random.discrete import alpha_dropout_noise, dropout_mask, feature_noise_shape
 from ...transforms.arrays.randomness import draw_batched, draw_in_memory_order
 from ._common import constant, generator, layer_function
@@ -48,7 +48,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     try:
         array = input._array
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
     if not training or p == 0 or array.size == 0:
         return input
     _needs_float(input)
@@ -166,7 +166,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     try:
         return _alpha(input, p, training, inplace, False)
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None
 
 
 @layer_function(passed="")
@@ -176,4 +176,4 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     try:
         return _alpha(input, p, training, inplace, True)
     except AttributeError as error:
-        raise blamed(error) from None
+        raise complaint_for(error) from None

@@ -14,10 +14,10 @@ import numpy as np
 from ...core.basics.notices import warn_user
 from ...core.tape import apply
 from ...core.tensor import Tensor
-from ...functional.checks import certainly, need_tensor
+from ...functional.checks import is_known_true, need_tensor
 from ...functional.operands import broadcast_error, common_shape, need_room, promote
 from ...functional.registry import FUNCTIONS
-from ...functional.threefold import where
+from ...functional.ternary import where
 from ...ops import loss as ops
 from ...ops.piecewise import clamp_min_scalar
 from ._common import constant, layer_function, reduced, reduction_name, warn_sizes
@@ -173,7 +173,7 @@ def binary_cross_entropy(
         )
     _refuse_integers(input, "binary_cross_entropy")
     for label, values in (("input", input._array), ("target", target._array)):
-        if not _in_unit_interval(values) and certainly(np.any((values < 0) | (values > 1))):
+        if not _in_unit_interval(values) and is_known_true(np.any((values < 0) | (values > 1))):
             raise RuntimeError(
                 f"all elements of {label} should be between 0 and 1. Logits go to the _with_logits form."
             )
@@ -299,7 +299,7 @@ def gaussian_nll_loss(
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = constant(np.full(input.shape, var, input._array.dtype))
-    elif certainly(np.any(var._array < 0)):
+    elif is_known_true(np.any(var._array < 0)):
         raise ValueError("var has negative entry/entries")
     wanted, given = tuple(input.shape), tuple(var.shape)
     if given == wanted[:-1] != wanted:

@@ -16,7 +16,7 @@ from ...core.tape import apply
 from ...core.tensor import Tensor
 from ...functional.operands import need_int
 from ...functional.registry import FUNCTIONS
-from ...functional.threefold import clamp_min
+from ...functional.ternary import clamp_min
 from ...ops import normalization as ops
 from ._common import float_tensor, layer_function
 from .padding import pad

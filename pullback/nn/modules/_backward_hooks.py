@@ -45,16 +45,16 @@ class BackwardProbe:
     def tap_inputs(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         self.input_count = len(inputs)
         self.inputs_like = [(one.shape, one.dtype, one.device) for one in inputs if isinstance(one, pullback.Tensor)]
-        inputs, self.input_positions = _tap(inputs, self._on_input_gradients)
+        inputs, self.input_positions = _replace_with_probed(inputs, self._on_input_gradients)
         return inputs
 
     def tap_outputs(self, outputs: Any) -> Any:
         if isinstance(outputs, tuple):
             self.output_count = len(outputs)
-            outputs, self.output_positions = _tap(outputs, self._on_output_gradients)
+            outputs, self.output_positions = _replace_with_probed(outputs, self._on_output_gradients)
             return outputs
         self.output_count = 1
-        (outputs,), self.output_positions = _tap((outputs,), self._on_output_gradients)
+        (outputs,), self.output_positions = _replace_with_probed((outputs,), self._on_output_gradients)
         return outputs
 
     def _on_output_gradients(self, gradients: tuple) -> tuple:
@@ -113,7 +113,7 @@ class BackwardProbe:
         return tuple(grad_inputs[position] for position in self.input_positions or ())
 
 
-def _tap(values: tuple, on_gradients: Callable[[tuple], tuple]) -> tuple[tuple, list[int] | None]:
+def _replace_with_probed(values: tuple, on_gradients: Callable[[tuple], tuple]) -> tuple[tuple, list[int] | None]:
     """`values` with its tensors replaced by tapped ones, and their positions (None when nothing needs a gradient)."""
     positions: list[int] = [index for index, value in enumerate(values) if isinstance(value, pullback.Tensor)]
     if not (pullback.is_grad_enabled() and any(values[index].requires_grad for index in positions)):

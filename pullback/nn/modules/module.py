@@ -15,8 +15,8 @@ import pullback
 from ...core.accumulate import forget
 from ...core.basics.interrupts import uninterrupted
 from ...core.basics.notices import warn_user
-from ...functional.copying import wanted_by
-from ...functional.refusals import blame_argument
+from ...functional.copying import arguments_of_to
+from ...functional.refusals import raise_complaint
 from ...utils.hooks import HookDict, RemovableHandle
 from ..parameter import Buffer, Parameter
 from ._hooks import (
@@ -131,7 +131,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
         try:
             return self.forward(*args, **kwargs)
         except AttributeError as error:
-            blame_argument(error)
+            raise_complaint(error)
             raise
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
@@ -364,7 +364,7 @@ class Module(HookMixin, StateDictMixin, TreeMixin):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move to a device and/or cast floating-point tensors: `to(device)`, `to(dtype)`, `to(device, dtype)`,
         `to(tensor)`. Integer tensors keep their dtype; a memory format is for those of four or five dims."""
-        device, dtype, non_blocking, copy, order = wanted_by(args, kwargs)
+        device, dtype, non_blocking, copy, order = arguments_of_to(args, kwargs)
         if copy:
             raise RuntimeError(".to() does not accept copy argument")
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):

@@ -2,7 +2,7 @@
 
 Where a gradient is involved, `np.sin(t)`, `np.concatenate([t, u])` and `array + t` reach the functions of `functional/` and
 stay in the graph; so do those that rules call in recorded passes. Where none is, NumPy computes as it does with torch's
-tensors (`functional/beside_arrays.py`). Converting a tensor that requires grad to a bare array is refused, as in torch, so
+tensors (`functional/numpy_operands.py`). Converting a tensor that requires grad to a bare array is refused, as in torch, so
 that no gradient is lost silently.
 """
 

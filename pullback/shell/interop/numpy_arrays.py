@@ -18,7 +18,7 @@ from ...functional import registry
 from ...functional.checks import array_of
 from ...functional.operands import as_operand
 from .numpy_algebra import _same
-from .numpy_functions import FUNCTIONS, _tensor, along, implements, in_dtype, tracked
+from .numpy_functions import FUNCTIONS, _tensor, implements, in_dtype, is_tracked, reduction_arguments
 
 _F = registry.FUNCTIONS
 
@@ -152,14 +152,14 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Tenso
 
 @implements(np.broadcast_arrays)
 def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
-    if not tracked(args):  # libraries convert with these four: without a gradient they get arrays, as with torch
+    if not is_tracked(args):  # libraries convert with these four: without a gradient they get arrays, as with torch
         return np.broadcast_arrays(*map(array_of, args))
     return tuple(_F["broadcast_tensors"](*(_tensor(each) for each in args)))
 
 
 def _at_least(name: str) -> Any:
     def convert(*arys: Any) -> Any:
-        if not tracked(arys):
+        if not is_tracked(arys):
             return getattr(np, name)(*map(array_of, arys))
         results = tuple(_F[name](_tensor(each)) for each in arys)
         return results[0] if len(results) == 1 else results
@@ -306,7 +306,7 @@ def _spread(name: str) -> Any:
             raise TypeError(
                 f"np.{name}(where=...) of a tensor is not supported: select the elements first, as in x[where]"
             )
-        a, axis, keepdims = along(in_dtype(a, dtype), axis, _keep(keepdims))
+        a, axis, keepdims = reduction_arguments(in_dtype(a, dtype), axis, _keep(keepdims))
         return _F[name](a, axis, correction=given, keepdim=keepdims)
 
     return summarize
@@ -320,7 +320,7 @@ implements(np.std)(_spread("std"))
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
     a = _tensor(a)
     if weights is None:
-        result, total = _F["mean"](*along(a, axis, _keep(keepdims))), None
+        result, total = _F["mean"](*reduction_arguments(a, axis, _keep(keepdims))), None
     else:
         weights = _tensor(np.asarray(weights)) if not isinstance(weights, Tensor) else weights
         if weights.shape != a.shape:
@@ -397,7 +397,9 @@ FUNCTIONS |= {
     np.median: lambda a, axis=None, out=None, overwrite_input=False, keepdims=False: _F["quantile"](
         _tensor(a), 0.5, axis, _keep(keepdims)
     ),
-    np.count_nonzero: lambda a, axis=None, *, keepdims=False: _F["sum"](*along(_tensor(a) != 0, axis, keepdims)),
+    np.count_nonzero: lambda a, axis=None, *, keepdims=False: _F["sum"](
+        *reduction_arguments(_tensor(a) != 0, axis, keepdims)
+    ),
     np.nan_to_num: lambda x, copy=True, nan=0.0, posinf=None, neginf=None: _F["nan_to_num"](x, nan, posinf, neginf),
     np.sinc: lambda x: _F["sinc"](x),
     np.i0: lambda x: _F["i0"](x),

@@ -2,7 +2,7 @@
 
 The tables are read by the `__array_ufunc__` and `__array_function__` protocols of tensors, by those of batches
 (`transforms/arrays/protocol.py`), and through them by `array_api`. Arguments have NumPy's names here.
-Where a program asks and no gradient is involved, NumPy computes as it does with torch's tensors: see `left_to_numpy`.
+Where a program asks and no gradient is involved, NumPy computes as it does with torch's tensors: see `is_left_to_numpy`.
 A function without an entry is NumPy's own then; if a gradient is involved, it is refused with an error and never
 computed on a detached copy. Functions that rules do not need are in `numpy_algebra` and `numpy_arrays`, which are
 loaded when one is missed here.
@@ -21,7 +21,7 @@ from ...core.basics.dtypes import as_dtype
 from ...core.tape import wrap
 from ...core.tensor import Tensor
 from ...functional import registry
-from ...functional.beside_arrays import left_to_numpy, tracked
+from ...functional.numpy_operands import is_left_to_numpy, is_tracked
 from ...functional.operands import NUMBERS, as_operand, promote
 from ...functional.out_argument import write_out
 from ...transforms.arrays.terms import REDUCTIONS
@@ -68,7 +68,7 @@ def as_numpy_wraps(value: Any) -> Any:
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
     alike = not isinstance(inputs[0], np.generic)  # `number + tensor`: torch takes its numbers as Python's
-    if alike and left_to_numpy(*inputs) and not isinstance(kwargs.get("out", (None,))[0], Tensor):
+    if alike and is_left_to_numpy(*inputs) and not isinstance(kwargs.get("out", (None,))[0], Tensor):
         return ufunc_of_arrays(ufunc, method, inputs, kwargs)
     if method == "reduce" and ufunc in REDUCTIONS and "where" not in kwargs:
         out = kwargs.pop("out", None)
@@ -113,7 +113,7 @@ def _without_gradient(function: Any, name: str, args: tuple, kwargs: dict) -> An
 
     def plain(value: Any) -> Any:
         if isinstance(value, Tensor):
-            if tracked(value):
+            if is_tracked(value):
                 raise TypeError(
                     f"{name} has no differentiable counterpart here, so the gradient would be lost. Use the torch function, "
                     "or detach the tensor first, as in x.detach().numpy()."
@@ -177,7 +177,7 @@ def call_function(function: Any, types: Any, args: tuple[Any, ...], kwargs: dict
     implementation = function_of_numpy(function)
     if implementation is not None and len(args) > 2:
         args = _with_named_out(function, args, kwargs)
-    if "out" not in kwargs and function not in _OF_METHODS and left_to_numpy(*args, *kwargs.values()):
+    if "out" not in kwargs and function not in _OF_METHODS and is_left_to_numpy(*args, *kwargs.values()):
         try:
             return function._implementation(*args, **kwargs)
         except TypeError:  # torch's methods do not take what NumPy asks of them
@@ -257,13 +257,13 @@ def _with_initial(step: np.ufunc, result: Any, initial: Any) -> Any:
     return result if initial is None or initial is np._NoValue or initial == neutral else step(result, initial)
 
 
-def along(x: Any, axis: Any, keepdims: Any = False) -> tuple[Any, Any, Any]:
+def reduction_arguments(x: Any, axis: Any, keepdims: Any = False) -> tuple[Any, Any, Any]:
     """The arguments for a reduction of torch's. Over no axes, (), torch reduces all: here, an axis of length one."""
     return (x.unsqueeze(0), 0, False) if type(axis) is tuple and not axis else (x, axis, keepdims)
 
 
 def _reduced(name: str, x: Any, axis: Any, keepdims: Any) -> Any:
-    x, axis, keepdims = along(x, axis, keepdims)
+    x, axis, keepdims = reduction_arguments(x, axis, keepdims)
     return _F[name](x, () if axis is None and name in ("amax", "amin") else axis, keepdims)
 
 

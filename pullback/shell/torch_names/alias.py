@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from ... import version
 from ...torch_version import TorchVersion
 from .class_names import claim_class, claim_classes, restore_classes
-from .lookup import ELSEWHERE, explain_missing, missing_attribute, passed_on
-from .placeholders import PlaceholderLoader, advice_for, mentioned
+from .lookup import ELSEWHERE, explain_missing, find_imported_name, missing_attribute
+from .placeholders import PlaceholderLoader, advice_for, placeholder_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,11 +41,11 @@ def _stand_in(parent: str, name: str, caller: FrameType) -> Any:
             _adopt(found)
             return found
     imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
-    found = mentioned(torch_name, imported)
+    found = placeholder_for(torch_name, imported)
     if found is not None:
         return found
     with contextlib.suppress(AttributeError):
-        value = passed_on(torch_name)
+        value = find_imported_name(torch_name)
         return sys.modules["torch"] if name == "torch" else value
     if imported:
         raise ImportError(f"cannot import name {name!r} from {parent!r}. {explain_missing(torch_name)}", name=parent)

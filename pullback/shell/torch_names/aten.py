@@ -326,7 +326,7 @@ _AROUND = {
 }  # fmt: skip
 
 
-def called_as(op: Op, inputs: tuple[Any, ...]) -> list[str]:
+def profiled_names(op: Op, inputs: tuple[Any, ...]) -> list[str]:
     """The names under which a profile shows an operation, the outermost first."""
     name = operator_name(op, False, True)[0]
     if op.rare.taken_apart == "layer":

@@ -27,7 +27,7 @@ def claim_class(name: str, value: object, place: str, torch_name: str) -> None:
     if isinstance(value, FunctionType) and value.__module__ == place and not name.startswith("_"):
         _before[value] = place
         value.__module__ = torch_name
-    elif isinstance(value, type) and not name.startswith("_") and _lives(value.__module__, place):
+    elif isinstance(value, type) and not name.startswith("_") and _is_found_at(value.__module__, place):
         home = _before[value] = value.__module__
         if home != place:
             _look_up_hints(value, home)
@@ -50,7 +50,7 @@ def _look_up_hints(kind: type, home: str) -> None:
             hints[name] = eval(hint, vars(sys.modules[home]))
 
 
-def _lives(home: str, place: str) -> bool:
+def _is_found_at(home: str, place: str) -> bool:
     if home == place:
         return True
     parent, _, file = home.rpartition(".")

@@ -106,11 +106,11 @@ def find_torch_name(dotted: str) -> object:
         try:
             found = importlib.import_module(ELSEWHERE[path]) if path in ELSEWHERE else _child(found, part)
         except AttributeError:
-            found = passed_on(path)
+            found = find_imported_name(path)
     return found
 
 
-def passed_on(path: str) -> object:
+def find_imported_name(path: str) -> object:
     """Find a name that a file of torch imports: everyday names, and classes of its package; else AttributeError."""
     *packages, _, name = path.split(".")
     package = ".".join(packages)

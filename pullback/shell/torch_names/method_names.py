@@ -17,11 +17,11 @@ def find(name: str) -> Callable[..., Any] | None:
     if name.startswith(_FOREACH):
         return _for_each(name)
     from ...core.tensor import Tensor
-    from ...functional.gate import another
+    from ...functional.gate import with_own_name
     from ...functional.registry import IN_PLACE
 
     known = name in IN_PLACE or name in ("as_strided_", "resize_as_")
-    return another(getattr(Tensor, name), name, "torch") if known else None
+    return with_own_name(getattr(Tensor, name), name, "torch") if known else None
 
 
 def _for_each(name: str) -> Callable[..., Any] | None:

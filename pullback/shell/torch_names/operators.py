@@ -97,7 +97,7 @@ class OperatorNamespace(ModuleType):
                 f"'_OpNamespace' '{self._own_name}' object has no attribute '{name}'. "
                 "Operators of compiled extensions are not here; torch.library.custom_op makes one in Python."
             )
-        return put(self._own_name, name, function)
+        return add_operator(self._own_name, name, function)
 
 
 _FAMILIES = {"linalg_": "linalg", "fft_": "fft", "special_": "special"}
@@ -227,7 +227,7 @@ def namespace(name: str) -> OperatorNamespace:
     return found
 
 
-def put(space: str, name: str, function: Callable[..., Any]) -> Packet:
+def add_operator(space: str, name: str, function: Callable[..., Any]) -> Packet:
     """Make the operator `torch.ops.<space>.<name>` of a function."""
     operator = Packet(space, name, function)
     setattr(namespace(space), name, operator)
@@ -239,7 +239,7 @@ def overload_of(space: str, name: str, overload: str) -> Overload:
     try:
         operator = getattr(namespace(space), name)
     except AttributeError:
-        operator = put(space, name, _mentioned(name))
+        operator = add_operator(space, name, _mentioned(name))
     return getattr(operator, overload)
 
 

@@ -139,7 +139,7 @@ def placeholder(torch_name: str) -> Placeholder:
     return Placeholder(name, (), {"torch_name": torch_name, "__module__": module})
 
 
-def mentioned(torch_name: str, imported: bool) -> Any:
+def placeholder_for(torch_name: str, imported: bool) -> Any:
     """Return a placeholder for a missing attribute of a module that exists; None if there is none.
 
     A class may be mentioned without being used, and so may whatever a file imports; asking for a function is using it.

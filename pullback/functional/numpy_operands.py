@@ -19,22 +19,22 @@ from ..core.mode import is_grad_enabled
 from ..core.tensor import Tensor
 
 # Operators and protocols run for whoever called them; what else calls NumPy here means tensors.
-_FILES = """core/tape.py core/straightened.py shell/torch_function.py functional/beside_arrays.py
+_FILES = """core/tape.py core/straightened.py shell/torch_function.py functional/numpy_operands.py
             functional/arithmetic.py functional/division.py functional/matmul.py functional/writing.py functional/registry.py
             shell/interop/__init__.py shell/interop/numpy_functions.py"""
 _BETWEEN = frozenset(PACKAGE + name.replace("/", os.sep) for name in _FILES.split())
 _PASS = "<backward pass>"  # what `core/written_out/repeats.py` writes
 
 
-def tracked(value: Any) -> bool:
+def is_tracked(value: Any) -> bool:
     """True if a gradient, a tangent or a batch would be lost by looking at the array inside."""
     if isinstance(value, Tensor):
         needed = value.requires_grad and is_grad_enabled()
         return needed or bool(value._tangent) or not isinstance(value._array, (np.ndarray, np.generic))
-    return isinstance(value, (list, tuple)) and any(map(tracked, value))
+    return isinstance(value, (list, tuple)) and any(map(is_tracked, value))
 
 
-def left_to_numpy(*values: Any) -> bool:
+def is_left_to_numpy(*values: Any) -> bool:
     """True if NumPy is to compute with these, as it does with torch's tensors: a program asks, and nothing would be lost."""
     return all(map(_is_bare, values)) and _asked_by_program()
 
@@ -43,7 +43,7 @@ def _is_bare(value: Any) -> bool:
     """True if NumPy can have the memory of all tensors in a value."""
     if isinstance(value, Tensor):
         plain = type(value) is Tensor or type(value).__module__ == "pullback.nn.parameter"
-        return plain and not tracked(value) and value._array.dtype.kind != "V"
+        return plain and not is_tracked(value) and value._array.dtype.kind != "V"
     return not isinstance(value, (list, tuple)) or all(map(_is_bare, value))
 
 
@@ -55,9 +55,9 @@ def _asked_by_program() -> bool:
     return frame is None or not (frame.f_code.co_filename.startswith(PACKAGE) or frame.f_code.co_filename == _PASS)
 
 
-def by_numpy(ufunc: np.ufunc, a: Any, b: Any) -> Any:
+def result_of_numpy(ufunc: np.ufunc, a: Any, b: Any) -> Any:
     """Return NumPy's result for an operator of a tensor and an array, or None if NumPy is not to compute it."""
-    if not (isinstance(a, np.ndarray) or isinstance(b, np.ndarray)) or not left_to_numpy(a, b):
+    if not (isinstance(a, np.ndarray) or isinstance(b, np.ndarray)) or not is_left_to_numpy(a, b):
         return None
     from ..shell.interop.numpy_functions import ufunc_of_arrays
 

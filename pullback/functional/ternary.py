@@ -15,18 +15,18 @@ from ..core.tape import apply, apply_unary, wrap
 from ..core.tensor import Tensor
 from ..ops import pairs, piecewise
 from .checks import (
+    apply_broadcast,
     apply_to_both,
-    broadcasting,
+    have_one_float_dtype,
     need_first_tensor,
     need_tensor,
     not_implemented_for,
-    of_one_float,
     warn_of_older_form,
 )
 from .operands import as_tensor, need_room, need_room_inside, operand, promote, result_type
 from .refusals import must_be_tensor
 from .registry import public
-from .writing import direct, times
+from .writing import in_place_method, multiplied
 
 _BOUNDS = (float, int, type(None))
 _PLAIN = (float, int)
@@ -53,8 +53,8 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
         return apply(piecewise.clamp_scalar, (x,), {"minimum": low, "maximum": high})
     bounds = [bound if isinstance(bound, Tensor) else wrap(np.asarray(bound, x._array.dtype)) for bound in bounds]
     if len(bounds) == 2:
-        return broadcasting(piecewise.clamp_between, (x, *bounds))
-    return broadcasting(piecewise.clamp_below if max is None else piecewise.clamp_above, (x, bounds[0]))
+        return apply_broadcast(piecewise.clamp_between, (x, *bounds))
+    return apply_broadcast(piecewise.clamp_below if max is None else piecewise.clamp_above, (x, bounds[0]))
 
 
 @public(in_place=True, out="same")
@@ -101,9 +101,9 @@ def _with_bounds(x: Tensor, *bounds: Any) -> tuple[Any, ...]:
 @public(in_place=True, out="cast")
 def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     """`input + weight * (end - input)`."""
-    if of_one_float(input, end) and type(weight) is float:
+    if have_one_float_dtype(input, end) and type(weight) is float:
         need_room_inside(weight, input._array.dtype)
-        return broadcasting(pairs.lerp_scalar, (input, end), {"weight": weight})
+        return apply_broadcast(pairs.lerp_scalar, (input, end), {"weight": weight})
     start, end = need_tensor(input, "lerp"), need_tensor(end, "lerp", "end", 2)
     if start._array.dtype.kind in "biu":
         raise not_implemented_for("lerp_kernel_scalar", start)
@@ -112,12 +112,12 @@ def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     if not isinstance(weight, Tensor):
         if isinstance(weight, np.ndarray):
             raise must_be_tensor(weight, "lerp", "weight", 3)
-        return broadcasting(pairs.lerp_scalar, (start, end), {"weight": weight})
+        return apply_broadcast(pairs.lerp_scalar, (start, end), {"weight": weight})
     if start._array.dtype != weight._array.dtype:
         if not weight._array.ndim and not weight.requires_grad:  # as a number, which has no precision of its own
-            return broadcasting(pairs.lerp_scalar, (start, end), {"weight": weight.item()})
+            return apply_broadcast(pairs.lerp_scalar, (start, end), {"weight": weight.item()})
         raise RuntimeError(f"expected dtype {start.dtype!r} for `weight` but got dtype {weight.dtype!r}")
-    return broadcasting(pairs.lerp, (start, end, weight))
+    return apply_broadcast(pairs.lerp, (start, end, weight))
 
 
 @public(in_place=True, out="cast")
@@ -133,7 +133,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1
         value = number_in(int(value), x._array.dtype)
     elif type(value) is float:
         need_room_inside(value, x._array.dtype)
-    return broadcasting(pairs.addcmul, (x, a, b), {"value": value})
+    return apply_broadcast(pairs.addcmul, (x, a, b), {"value": value})
 
 
 @public(in_place=True, out="cast")
@@ -151,15 +151,15 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *legacy: Any, value: Any = 1
         )
     if type(value) is float:
         need_room_inside(value, x._array.dtype)
-    return broadcasting(pairs.addcdiv, (x, a, b), {"value": value})
+    return apply_broadcast(pairs.addcdiv, (x, a, b), {"value": value})
 
 
 def _add_product(x: np.ndarray, a: Any, b: Any, /, value: Any = 1) -> None:
-    np.add(x, times(a * b, value), x)
+    np.add(x, multiplied(a * b, value), x)
 
 
 def _add_quotient(x: np.ndarray, a: Any, b: Any, /, value: Any = 1) -> None:
-    np.add(x, times(a / b, value), x)
+    np.add(x, multiplied(a / b, value), x)
 
 
 def _clamp(x: np.ndarray, /, min: Any = None, max: Any = None) -> None:
@@ -178,10 +178,10 @@ def _interpolate(x: np.ndarray, end: Any, weight: Any, /) -> None:
     x[...] = pairs.lerp.forward(x, end, weight if weight.ndim else weight.item())
 
 
-direct("addcmul_", addcmul, _add_product)
-direct("addcdiv_", addcdiv, _add_quotient)
-direct("clamp_", clamp, _clamp)
-direct("lerp_", lerp, _interpolate)
+in_place_method("addcmul_", addcmul, _add_product)
+in_place_method("addcdiv_", addcdiv, _add_quotient)
+in_place_method("clamp_", clamp, _clamp)
+in_place_method("lerp_", lerp, _interpolate)
 
 
 @public(method=False, out="same")
@@ -192,12 +192,12 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
         return nonzero(condition, as_tuple=True)
     if isinstance(condition, Tensor) and condition._array.dtype is BOOL:
-        if of_one_float(input, other):
-            return broadcasting(piecewise.where, (condition, input, other))
+        if have_one_float_dtype(input, other):
+            return apply_broadcast(piecewise.where, (condition, input, other))
         if isinstance(input, Tensor) and type(other) in _PLAIN and input._array.dtype in _REAL:
-            return broadcasting(piecewise.where, (condition, input, _number(other, input._array.dtype)))
+            return apply_broadcast(piecewise.where, (condition, input, _number(other, input._array.dtype)))
         if isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype in _REAL:
-            return broadcasting(piecewise.where, (condition, _number(input, other._array.dtype), other))
+            return apply_broadcast(piecewise.where, (condition, _number(input, other._array.dtype), other))
     a, b = promote(operand(input), operand(other))
     condition = as_tensor(condition)
     kind = condition._array.dtype
@@ -212,7 +212,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             if type(value) is int and common.kind in "iu":
                 number_in(value, common)  # promotion would let it wrap
         a, b = (value if isinstance(value, Tensor) else wrap(np.asarray(value, common)) for value in (a, b))
-    return broadcasting(piecewise.where, (mask, a, b))
+    return apply_broadcast(piecewise.where, (mask, a, b))
 
 
 def _number(value: float, kind: np.dtype) -> Tensor:

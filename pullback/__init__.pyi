@@ -1034,7 +1034,7 @@ def tan(input: Any, *, out: Tensor | None = ...) -> Tensor: """The tangent of ea
 def tan_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`tan`, written over this tensor."""
 def tanh(input: Any, *, out: Tensor | None = ...) -> Tensor: """The hyperbolic tangent of each element."""
 def tanh_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: """`tanh`, written over this tensor."""
-def taylor(f: Callable[..., Any], x: Any, direction: Any, order: _int) -> list[Any]:
+def taylor(f: Any, x: Any, direction: Any, order: _int) -> Any:
     """[f(x), f'(x)[d], f''(x)[d, d], ...]: the derivatives of f(x + t d) at t = 0, up to `order`.
 
     `x` and `direction` are tensors, or equal nestings of them; each entry of the answer has the structure of f's
@@ -1105,7 +1105,7 @@ def view_as_complex_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: An
 def view_as_real(input: Tensor) -> Tensor: """A view of complex numbers as pairs of real ones."""
 def view_as_real_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `view_as_real` gives."""
 def view_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `view` gives."""
-def vmap(func: Callable[..., Any], in_dims: Any = ..., out_dims: Any = ..., randomness: str = ..., *, chunk_size: _int | None = ..., fallback: str = ...) -> Callable[..., Any]:
+def vmap(func: Any, in_dims: Any = ..., out_dims: Any = ..., randomness: str = ..., *, chunk_size: _int | None = ..., fallback: str = ...) -> Any:
     """The function that maps `func` over a dim of its inputs: `func` sees one example, the result works on all at once.
 
     `in_dims` and `out_dims` say which dim is the batch (None: not batched), as trees that match inputs and outputs:

@@ -7,12 +7,12 @@ example (`if x > 0`, `.item()`, boolean masks), `fallback="loop"` runs it once f
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..core.basics.notices import warn_user
+from ..core.basics.types import Arguments, Array, Dims, Function, Keywords, Operand
 from ..core.general import payload_of
 from ..core.mode import current_mode
 from ..core.tape import wrap
@@ -24,15 +24,15 @@ from ..transforms.arrays.batching_rules import is_tensor
 from ..transforms.arrays.own_memory import repeat_view_steps
 from ..transforms.arrays.randomness import randomness_of_level
 from ..transforms.batched_grad import batch_level
-from ..utils._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
+from ..utils._pytree import PyTree, TreeSpec, broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .wrapping import _depth, name_of
 
 
 @with_suggestions
 def vmap(
-    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
+    func: Function, in_dims: Dims = 0, out_dims: Dims = 0, randomness: str = "error", *,
     chunk_size: int | None = None, fallback: str = "error",
-) -> Callable[..., Any]:  # fmt: skip
+) -> Function:  # fmt: skip
     """The function that maps `func` over a dim of its inputs: `func` sees one example, the result works on all at once.
 
     `in_dims` and `out_dims` say which dim is the batch (None: not batched), as trees that match inputs and outputs:
@@ -48,7 +48,7 @@ def vmap(
         raise ValueError(f"vmap: fallback must be 'error' or 'loop', got {fallback!r}")
 
     @functools.wraps(func, updated=())
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def mapped(*args: Arguments, **kwargs: Keywords) -> Any:
         size, flat, dims, spec = _inputs(func, in_dims, args)
         run = functools.partial(_run, func, out_dims, randomness, spec, kwargs)
         try:
@@ -67,12 +67,12 @@ def vmap(
 
 
 def chunk_vmap(
-    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", chunks: int = 2
-) -> Callable[..., Any]:
+    func: Function, in_dims: Dims = 0, out_dims: Dims = 0, randomness: str = "error", chunks: int = 2
+) -> Function:
     """`vmap` in so many parts of (about) equal size."""
 
     @functools.wraps(func, updated=())
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def mapped(*args: Arguments, **kwargs: Keywords) -> Any:
         size = _inputs(func, in_dims, args)[0]
         part = max(1, -(-size // max(1, chunks)))
         return vmap(func, in_dims, out_dims, randomness, chunk_size=part)(*args, **kwargs)
@@ -80,7 +80,7 @@ def chunk_vmap(
     return mapped
 
 
-def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple:
+def _inputs(func: Function, in_dims: Dims, args: Arguments) -> tuple[int, list[Operand], list[int | None], TreeSpec]:
     """The size of the batch, the arguments as a list, the dim of each that is mapped over, and their structure."""
     if not isinstance(in_dims, (int, tuple)):
         raise _misuse(
@@ -119,7 +119,7 @@ def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple:
     return sizes[0], flat, dims, spec
 
 
-def _unfit(value: Any, dim: Any) -> str:
+def _unfit(value: Operand, dim: object) -> str:
     """Why a value cannot be mapped over this dim; empty if it can."""
     if not isinstance(dim, int):
         return f"Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
@@ -137,13 +137,20 @@ def _unfit(value: Any, dim: Any) -> str:
     )
 
 
-def _misuse(func: Callable, in_dims: Any, what: str) -> ValueError:
+def _misuse(func: Function, in_dims: Dims, what: str) -> ValueError:
     return ValueError(f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): {what}")
 
 
 def _run(
-    func: Callable, out_dims: Any, randomness: str, spec: Any, kwargs: dict, flat: list, dims: list, size: int
-) -> Any:
+    func: Function,
+    out_dims: Dims,
+    randomness: str,
+    spec: TreeSpec,
+    kwargs: Keywords,
+    flat: list[Operand],
+    dims: list[int | None],
+    size: int,
+) -> PyTree:
     moved = [value if dim is None or dim == 0 else value.movedim(dim, 0) for value, dim in zip(flat, dims, strict=True)]
     token = _depth.set(_depth.get() + 1)
     try:
@@ -171,7 +178,7 @@ def _entered(value: Tensor, level: int, dim: int) -> Tensor:
     return batch
 
 
-def _flat_out_dims(func: Callable, out_dims: Any, output: Any, spec: Any) -> list:
+def _flat_out_dims(func: Function, out_dims: Dims, output: PyTree, spec: TreeSpec) -> list[int | None]:
     if isinstance(output, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
     dims = broadcast_to_and_flatten(out_dims, spec)
@@ -184,7 +191,7 @@ def _flat_out_dims(func: Callable, out_dims: Any, output: Any, spec: Any) -> lis
     return dims
 
 
-def _left(func: Callable, value: Any, dim: Any, level: int, size: int, inputs: list) -> Any:
+def _left(func: Function, value: Operand, dim: int | None, level: int, size: int, inputs: list[Operand]) -> Operand:
     """A result out of the batch, with the batch as one of its dims."""
     if not isinstance(value, Tensor):
         if dim is None:
@@ -218,7 +225,7 @@ def _left(func: Callable, value: Any, dim: Any, level: int, size: int, inputs: l
     return inside.movedim(0, dim) if dim % ndim else inside
 
 
-def _as_view(array: Any, inputs: list) -> Tensor:
+def _as_view(array: Array, inputs: list[Operand]) -> Tensor:
     """A tensor for an array: an input itself, or a view of it if the array lies in its memory."""
     for value in inputs:
         if isinstance(value, Tensor) and value._array is array and not value.requires_grad:
@@ -249,15 +256,22 @@ def _as_view(array: Any, inputs: list) -> Tensor:
 # --- chunks and loops ---
 
 
-def _cut(flat: list, dims: list, start: int, stop: int) -> list:
+def _cut(flat: list[Operand], dims: list[int | None], start: int, stop: int) -> list[Operand]:
     return [
         value if dim is None else value.narrow(dim, start, stop - start) for value, dim in zip(flat, dims, strict=True)
     ]
 
 
 def _in_chunks(
-    run: Callable, flat: list, dims: list, size: int, chunk: int, func: Callable, out_dims: Any, same: bool
-) -> Any:
+    run: Function,
+    flat: list[Operand],
+    dims: list[int | None],
+    size: int,
+    chunk: int,
+    func: Function,
+    out_dims: Dims,
+    same: bool,
+) -> PyTree:
     """Chunk after chunk. Random numbers that are the `same` for all examples are so in all chunks."""
     from ..random import get_rng_state, set_rng_state
 
@@ -271,8 +285,14 @@ def _in_chunks(
 
 
 def _example_by_example(
-    func: Callable, out_dims: Any, flat: list, dims: list, size: int, spec: Any, kwargs: dict
-) -> Any:
+    func: Function,
+    out_dims: Dims,
+    flat: list[Operand],
+    dims: list[int | None],
+    size: int,
+    spec: TreeSpec,
+    kwargs: Keywords,
+) -> PyTree:
     results = []
     for number in range(size):
         example = [value if dim is None else value.select(dim, number) for value, dim in zip(flat, dims, strict=True)]
@@ -280,7 +300,7 @@ def _example_by_example(
     return _concatenated(results, func, out_dims, True)
 
 
-def _concatenated(results: list, func: Callable, out_dims: Any, stacking: bool) -> Any:
+def _concatenated(results: list[PyTree], func: Function, out_dims: Dims, stacking: bool) -> PyTree:
     from ..functional.registry import FUNCTIONS
 
     flats, specs = zip(*(tree_flatten(result) for result in results), strict=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..autograd.forward_ad import dual_at, next_level
+from ..core.basics.types import Arguments, Function, Keywords
 from ..core.mode import current_mode, set_mode
 from ..core.tape import wrap
 from ..core.tensor import Tensor
@@ -17,14 +17,14 @@ from ..transforms.arrays.batched import Batched
 from ..transforms.arrays.randomness import randomness_of_level
 from ..transforms.batched_grad import batch_level, unbatched
 from ..transforms.forward_mode import below_level, forget_level, open_level, tangents_of
-from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
+from ..utils._pytree import PyTree, TreeSpec, tree_flatten, tree_map, tree_unflatten
 from .reverse import _check_tensors, _with_aux, jacrev
 from .wrapping import _depth, check_aux, check_real, replace_arguments, select_arguments
 
 
 @with_suggestions
 def jvp(
-    func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+    func: Function, primals: PyTree, tangents: PyTree, *, strict: bool = False, has_aux: bool = False
 ) -> tuple[Any, ...]:
     """(outputs, tangents of the outputs[, aux]): the Jacobian of `func` at `primals` times `tangents`."""
     if not isinstance(primals, tuple):
@@ -46,7 +46,7 @@ def jvp(
     return (*answer, aux) if has_aux else answer
 
 
-def _check(flat: list, name: str, which: str) -> None:
+def _check(flat: list[Any], name: str, which: str) -> None:
     if not flat:
         raise RuntimeError(f"{name}: Expected {which} to contain at least one Tensor.")
     for value in flat:
@@ -55,13 +55,13 @@ def _check(flat: list, name: str, which: str) -> None:
 
 
 def push(
-    func: Callable[..., Any],
-    flat: list[Any],
-    tangents: list[Any],
-    spec: Any,
+    func: Function,
+    flat: list[Tensor],
+    tangents: list[Tensor],
+    spec: TreeSpec,
     has_aux: bool = False,
     strict: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[list[Tensor], list[Tensor], TreeSpec, PyTree]:
     """Run `func` on duals: (outputs, their tangents, structure of the outputs, aux)."""
     name = "jvp(f, primals, tangents)"
     mode = current_mode()
@@ -105,8 +105,8 @@ def _in_dtype(tangent: Tensor, primal: Tensor) -> Tensor:
 
 @with_suggestions
 def jacfwd(
-    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
-) -> Callable[..., Any]:
+    func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Function:
     """The function that returns the Jacobian of `func`, by one forward pass with a batch of tangents.
 
     `randomness` says what random numbers are in that batch, as for `vmap`.
@@ -115,13 +115,13 @@ def jacfwd(
 
 
 def forward_jacobian(
-    func: Callable[..., Any], argnums: int | tuple[int, ...], has_aux: bool = False, randomness: str = "same",
+    func: Function, argnums: int | tuple[int, ...], has_aux: bool = False, randomness: str = "same",
     real: bool = False,
-) -> Callable[..., Any]:  # fmt: skip
+) -> Function:  # fmt: skip
     """`jacfwd`, which asks for `real` inputs and outputs."""
 
     @functools.wraps(func, updated=())
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
+    def jacobian(*args: Arguments, **kwargs: Keywords) -> Any:
         chosen = select_arguments(args, argnums)
         flat, spec = tree_flatten(chosen)
         _check(flat, "jacfwd(f, ...)(*args)", "inputs")
@@ -178,7 +178,7 @@ def _unit_tangents(flat: list, total: int, level: int) -> list[Tensor]:
 
 
 @with_suggestions
-def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+def hessian(func: Function, argnums: int | tuple[int, ...] = 0) -> Function:
     """The function that returns the second derivatives of `func`.
 
     Reverse mode over reverse mode: the second pass runs on the graph of the first, once, with a batch of cotangents.

@@ -7,18 +7,22 @@ cotangents that are still unknown; that record carried back once more takes tang
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.basics.types import Function, Reach
 from ..core.tape import wrap
-from ..utils._pytree import tree_flatten, tree_unflatten
+from ..utils._pytree import PyTree, tree_flatten, tree_unflatten
 from .forward import _check, jvp
 from .reverse import _check_tensors, gradients_of
 from .wrapping import edge_of, inner_leaf, is_watched, release, settle, transform
 
+if TYPE_CHECKING:
+    from ..core.tensor import Tensor
 
-def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+
+def linearize(func: Function, *primals: PyTree) -> tuple[PyTree, Function]:
     """(outputs, jvp_fn): the value at `primals`, and the Jacobian there as a linear function of tangents.
 
     `func` runs once, here: `jvp_fn` only repeats what depends on the tangents.
@@ -34,7 +38,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         carry = None if _has_custom_nodes(flat_out) else _recorded_if_possible(flat_out, leaves, own)
     answer = release(output, own, outside.grad)
 
-    def jvp_fn(*tangents: Any) -> Any:
+    def jvp_fn(*tangents: list[Tensor]) -> Any:
         """The Jacobian times these tangents."""
         given, given_spec = tree_flatten(tangents)
         if given_spec != spec:
@@ -47,7 +51,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     return answer, jvp_fn
 
 
-def _recorded_if_possible(outputs: list, leaves: list, own: set) -> Callable[[list], list] | None:
+def _recorded_if_possible(outputs: list, leaves: list, own: Reach) -> Callable[[list], list] | None:
     """`_recorded`; None for a function that wrote over something that its backward pass needs, but tangents do not."""
     try:
         return _recorded(outputs, leaves, own)
@@ -57,7 +61,7 @@ def _recorded_if_possible(outputs: list, leaves: list, own: set) -> Callable[[li
         return None
 
 
-def _recorded(outputs: list, leaves: list, own: set) -> Callable[[list], list]:
+def _recorded(outputs: list, leaves: list, own: Reach) -> Callable[[list], list]:
     """The pullback of a graph, recorded and turned round: from tangents of the leaves to those of the outputs."""
     smooth = [output for output in outputs if output._array.dtype.kind in "fcV"]
     unknown = [inner_leaf(wrap(np.zeros(output._array.shape, output._array.dtype)), False) for output in smooth]
@@ -65,7 +69,7 @@ def _recorded(outputs: list, leaves: list, own: set) -> Callable[[list], list]:
     everything = own | {edge_of(leaf) for leaf in unknown}
     settle(everything)
 
-    def carry(tangents: list) -> list:
+    def carry(tangents: list[Tensor]) -> list:
         with transform() as outside:
             record = any([is_watched(tangent, outside.grad) for tangent in tangents]) or None
             found = gradients_of(pulled, unknown, tangents, outside.grad, everything, record=record)
@@ -80,9 +84,9 @@ def _recorded(outputs: list, leaves: list, own: set) -> Callable[[list], list]:
     return carry
 
 
-def _has_custom_nodes(outputs: list) -> bool:
+def _has_custom_nodes(outputs: list[Tensor]) -> bool:
     """True if a custom function takes part: its tangents come from its own `jvp`, not from its `backward`."""
-    seen: set = set()
+    seen: Reach = set()
     stack = [edge_of(output) for output in outputs if output.requires_grad]
     while stack:
         target = stack.pop()
@@ -95,7 +99,7 @@ def _has_custom_nodes(outputs: list) -> bool:
     return False
 
 
-def _check_tangents(tangents: list, primals: list) -> None:
+def _check_tangents(tangents: list[Tensor], primals: list) -> None:
     _check(tangents, "jvp_fn(*tangents)", "tangents")
     for position, (tangent, primal) in enumerate(zip(tangents, primals, strict=True)):
         for what, own, wanted in (("shape", tangent.shape, primal.shape), ("dtype", tangent.dtype, primal.dtype)):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.basics.types import Keywords
 from ..core.tensor import Tensor
 
 
 def functional_call(
-    module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None, *,
+    module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Keywords | None = None, *,
     tie_weights: bool = True, strict: bool = False,
 ) -> Any:  # fmt: skip
     """Call a module with tensors from a dict (or several) in place of its parameters and buffers.
@@ -40,7 +41,7 @@ def functional_call(
     return _functional_call(module, merged, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
-def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """The parameters and buffers of several models of one kind, stacked: ({name: parameters}, {name: buffers})."""
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")

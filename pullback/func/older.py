@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .. import func
 from ..core.basics.notices import warn_user
 from ..core.basics.on_demand import names_on_demand
+from ..core.basics.types import Function
 from ..functional.registry import FUNCTIONS
 from ..nn import Module
 from .batching import chunk_vmap
@@ -44,7 +45,7 @@ def _warn(name: str, successor: str) -> None:
     )
 
 
-def _older(name: str, successor: str) -> Callable[..., Any]:
+def _older(name: str, successor: str) -> Function:
     current = getattr(func, name)
 
     @functools.wraps(current)
@@ -55,18 +56,18 @@ def _older(name: str, successor: str) -> Callable[..., Any]:
     return called
 
 
-vmap: Callable[..., Any] = _older("vmap", "torch.vmap")
-grad: Callable[..., Any] = _older("grad", "torch.func.grad")
-grad_and_value: Callable[..., Any] = _older("grad_and_value", "torch.func.grad_and_value")
-vjp: Callable[..., Any] = _older("vjp", "torch.func.vjp")
-jvp: Callable[..., Any] = _older("jvp", "torch.func.jvp")
-jacrev: Callable[..., Any] = _older("jacrev", "torch.func.jacrev")
-jacfwd: Callable[..., Any] = _older("jacfwd", "torch.func.jacfwd")
-hessian: Callable[..., Any] = _older("hessian", "torch.func.hessian")
-functionalize: Callable[..., Any] = _older("functionalize", "torch.func.functionalize")
+vmap: Function = _older("vmap", "torch.vmap")
+grad: Function = _older("grad", "torch.func.grad")
+grad_and_value: Function = _older("grad_and_value", "torch.func.grad_and_value")
+vjp: Function = _older("vjp", "torch.func.vjp")
+jvp: Function = _older("jvp", "torch.func.jvp")
+jacrev: Function = _older("jacrev", "torch.func.jacrev")
+jacfwd: Function = _older("jacfwd", "torch.func.jacfwd")
+hessian: Function = _older("hessian", "torch.func.hessian")
+functionalize: Function = _older("functionalize", "torch.func.functionalize")
 
 
-def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False) -> Any:
+def _vmap(func: Function, in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False) -> Any:
     """`torch._vmap_internals._vmap`, the first form of all."""
     return current_vmap(func, in_dims, out_dims)
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..core import roots
+from ..core.basics.types import Arguments, DType, Function, Keywords, Reach
 from ..core.tape import wrap
 from ..core.tensor import Tensor
 from ..functional.refusals import with_suggestions
-from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten, treespec_pprint
+from ..utils._pytree import PyTree, TreeSpec, tree_flatten, tree_unflatten, treespec_pprint
 from .wrapping import (
     check_argnums,
     check_real,
@@ -32,7 +32,7 @@ from .wrapping import (
 
 
 @with_suggestions
-def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
     """The function that returns the gradient of `func` with respect to the arguments `argnums`.
 
     `func` returns one number as a tensor, or with `has_aux` a pair of it and a tree of tensors, which is passed on.
@@ -41,7 +41,7 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
     """
 
     @functools.wraps(func, updated=())
-    def gradient(*args: Any, **kwargs: Any) -> Any:
+    def gradient(*args: Arguments, **kwargs: Keywords) -> Any:
         answer, _, aux = _differentiated(func, argnums, has_aux, False, args, kwargs)
         return (answer, aux) if has_aux else answer
 
@@ -49,20 +49,20 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 
 
 @with_suggestions
-def grad_and_value(
-    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
     """The function that returns (gradient, value), or with `has_aux` (gradient, (value, aux))."""
 
     @functools.wraps(func, updated=())
-    def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
+    def gradient_and_value(*args: Arguments, **kwargs: Keywords) -> Any:
         answer, value, aux = _differentiated(func, argnums, has_aux, True, args, kwargs)
         return (answer, (value, aux)) if has_aux else (answer, value)
 
     return gradient_and_value
 
 
-def _differentiated(func: Callable, argnums: Any, has_aux: bool, valued: bool, args: tuple, kwargs: dict) -> tuple:
+def _differentiated(
+    func: Function, argnums: int | tuple[int, ...], has_aux: bool, valued: bool, args: Arguments, kwargs: Keywords
+) -> tuple[PyTree, Tensor | None, PyTree]:
     """(gradient, value if that is wanted, aux if there is any)."""
     with transform() as outside:
         flat, spec = fresh_leaves(select_arguments(args, argnums), outside.grad)
@@ -82,7 +82,7 @@ def _differentiated(func: Callable, argnums: Any, has_aux: bool, valued: bool, a
         return answer, value, release_aux(aux, own, outside.grad) if has_aux else None
 
 
-def _with_aux(output: Any, has_aux: bool, name: str, what: str) -> tuple:
+def _with_aux(output: PyTree, has_aux: bool, name: str, what: str) -> tuple[PyTree, PyTree]:
     if not has_aux:
         return output, None
     if not (isinstance(output, tuple) and len(output) == 2):
@@ -90,7 +90,7 @@ def _with_aux(output: Any, has_aux: bool, name: str, what: str) -> tuple:
     return output
 
 
-def _check_scalar(output: Any) -> None:
+def _check_scalar(output: PyTree) -> None:
     if not isinstance(output, Tensor):
         raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
     if output.ndim != 0:
@@ -101,14 +101,14 @@ def _check_scalar(output: Any) -> None:
 
 
 def gradients_of(
-    outputs: list[Any],
-    inputs: list[Any],
-    weights: list[Any] | None,
+    outputs: list[Tensor],
+    inputs: list[Tensor],
+    weights: list[Tensor] | None,
     recording: bool,
-    own: set[Any],
+    own: Reach,
     batched: bool = False,
     record: bool | None = None,
-) -> list[Any]:
+) -> list[Tensor]:
     """Gradients of outputs (those that require grad) with respect to inner leaves; zeros where nothing arrives."""
     picked = [number for number, output in enumerate(outputs) if output.requires_grad]
     size = None if not batched else weights[0]._array.shape[0]  # type: ignore[index]
@@ -138,7 +138,7 @@ def _zeros(leaf: Tensor, size: int | None) -> Tensor:
 # --- vjp ---
 
 
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def vjp(func: Function, *primals: PyTree, has_aux: bool = False) -> tuple[Any, ...]:
     """(outputs, vjp_fn[, aux]): `vjp_fn(cotangents)` gives the vector-Jacobian products with respect to the primals."""
     with transform() as outside:
         leaves = inner_leaves(primals, outside.grad)
@@ -151,7 +151,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     settle(own)
     single = len(primals) == 1
 
-    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+    def vjp_fn(cotangents: PyTree, retain_graph: bool = True, create_graph: bool | None = None) -> PyTree:
         """The products of these cotangents with the Jacobian, one for each primal (a tuple, as torch gives)."""
         weights, weight_spec = tree_flatten(cotangents)
         _check_structure(weight_spec, out_spec)
@@ -170,7 +170,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     return (answer, vjp_fn, release_aux(aux, own, outside.grad)) if has_aux else (answer, vjp_fn)
 
 
-def _check_tensors(flat: list, name: str, arguments: str) -> None:
+def _check_tensors(flat: list[Any], name: str, arguments: str) -> None:
     if not flat or flat[0] is None and len(flat) == 1:
         raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {flat})")
     for value in flat:
@@ -188,7 +188,7 @@ def _check_structure(given: TreeSpec, wanted: TreeSpec) -> None:
         )
 
 
-def _weight(weight: Any, output: Tensor, position: int) -> Tensor:
+def _weight(weight: Tensor | None, output: Tensor, position: int) -> Tensor:
     """The cotangent of an output: the one that was given, if it fits, or 1 for a number without one."""
     if weight is None and output._array.shape == ():
         return wrap(np.ones((), output._array.dtype))
@@ -212,9 +212,9 @@ def _weight(weight: Any, output: Tensor, position: int) -> Tensor:
 
 @with_suggestions
 def jacrev(
-    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False,
+    func: Function, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False,
     chunk_size: int | None = None, _preallocate_and_copy: bool = False,
-) -> Callable[..., Any]:  # fmt: skip
+) -> Function:  # fmt: skip
     """The function that returns the Jacobian of `func`, by one batched backward pass over its outputs.
 
     The result has the shape (*output.shape, *input.shape), nested as output and input are. It suits functions with
@@ -225,7 +225,7 @@ def jacrev(
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
     @functools.wraps(func, updated=())
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
+    def jacobian(*args: Arguments, **kwargs: Keywords) -> Any:
         with transform() as outside:
             flat, spec = fresh_leaves(select_arguments(args, argnums), outside.grad)
             check_real(flat, "jacrev", "inputs")
@@ -254,19 +254,19 @@ def jacrev(
     return jacobian
 
 
-def _one_row(outputs: list, inputs: list, basis: list, recording: bool, own: set) -> list[Tensor]:
+def _one_row(outputs: list, inputs: list, basis: list, recording: bool, own: Reach) -> list[Tensor]:
     """A single row without a batch: what a backward may not do on batches, it may do here."""
     weights = [rows.reshape(rows.shape[1:]) for rows in basis]
     return [row.unsqueeze(0) for row in gradients_of(outputs, inputs, weights, recording, own)]
 
 
-def _joined(parts: tuple) -> Tensor:
+def _joined(parts: tuple[Tensor, ...]) -> Tensor:
     from ..functional.registry import FUNCTIONS
 
     return FUNCTIONS["cat"](list(parts), 0)
 
 
-def standard_basis(outputs: list[Any], chunk_size: int | None = None) -> list[list[Tensor]]:
+def standard_basis(outputs: list[Tensor], chunk_size: int | None = None) -> list[list[Tensor]]:
     """Unit cotangents for all elements of all outputs, in chunks; each a list with one batch for each output."""
     sizes = [output._array.size for output in outputs]
     total = sum(sizes)
@@ -284,11 +284,11 @@ def standard_basis(outputs: list[Any], chunk_size: int | None = None) -> list[li
     return chunks
 
 
-def _plain_dtype(output: Tensor) -> Any:
+def _plain_dtype(output: Tensor) -> DType:
     return output._array.dtype
 
 
-def _split_rows(columns: list, outputs: list, inputs: list) -> list[list[Tensor]]:
+def _split_rows(columns: list[Tensor], outputs: list[Tensor], inputs: list[Tensor]) -> list[list[Tensor]]:
     """Rows of the whole Jacobian as one block for each (output, input)."""
     blocks = []
     start = 0

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core import roots
+from ..core.basics.types import Array, Cotangent, DType, Edge, Function, Gradient, Operand, SaveCode, Shape
 from ..core.cotangents import metadata_of
 from ..core.grad_mode import enable_grad, inference_mode
 from ..core.reach import nodes_leading_to
@@ -25,7 +26,10 @@ from ..core.saved import tensors_of
 from ..core.tape import wrap
 from ..core.tensor import Tensor, anchor_of
 from ..core.unbroadcast import unbroadcast_tensor
-from ..utils._pytree import tree_flatten, tree_unflatten
+from ..utils._pytree import PyTree, tree_flatten, tree_unflatten
+
+if TYPE_CHECKING:
+    from ..core.node import Node
 
 
 class NoSeries(Exception):
@@ -46,9 +50,14 @@ class Series:
 
 
 Slots = dict[int, Series]  # of a node's outputs that vary, by their numbers
+Known = dict[Any, Slots]  # by node or anchor
+Memo = dict[
+    Any, tuple[Slots, Series]
+]  # by operation, input and parameters: the series of the outputs, and of the input
+SeriesOfValue = Any  # a Series; None for a constant; a tuple of both for a tuple
 
 
-def taylor(f: Callable[..., Any], x: Any, direction: Any, order: int) -> list[Any]:
+def taylor(f: Function, x: PyTree, direction: PyTree, order: int) -> list[PyTree]:
     """[f(x), f'(x)[d], f''(x)[d, d], ...]: the derivatives of f(x + t d) at t = 0, up to `order`.
 
     `x` and `direction` are tensors, or equal nestings of them; each entry of the answer has the structure of f's
@@ -64,7 +73,7 @@ def taylor(f: Callable[..., Any], x: Any, direction: Any, order: int) -> list[An
         leaves = [value.detach().clone().requires_grad_() for value in flat]
         result = f(tree_unflatten(leaves, spec))
     outputs, out_spec = tree_flatten(result)
-    known: dict[Any, Slots] = {}
+    known: Known = {}
     for leaf, along in zip(leaves, directions, strict=True):
         known[anchor_of(leaf)] = {0: _line(np.asarray(along.detach()._array, dtype=leaf._array.dtype))}
     answers = [tree_unflatten([output.detach() for output in outputs], out_spec)]
@@ -89,7 +98,7 @@ def _line(direction: np.ndarray) -> Series:
     return Series(lambda k: direction if k == 1 else zeros)
 
 
-def _nested(f: Callable, x: Any, direction: Any, order: int) -> list:
+def _nested(f: Function, x: Tensor, direction: Tensor, order: int) -> list[Tensor]:
     """One level of forward mode for each order."""
     from .forward import jvp
 
@@ -113,12 +122,12 @@ class Graph:
     whichever graph of right-hand sides it turns up.
     """
 
-    def __init__(self, outputs: list[Tensor], known: dict[Any, Slots], memo: dict[Any, Any]) -> None:
+    def __init__(self, outputs: list[Tensor], known: Known, memo: Memo) -> None:
         starts = [_edge(output) for output in outputs if output.requires_grad]
         _, running, _ = nodes_leading_to(starts, set(known))
         self.outputs: list[Tensor] = outputs
-        self.known: dict[Any, Slots] = dict(known)
-        self.nodes: list[Any] = sorted(running, key=lambda node: node.order)
+        self.known: Known = dict(known)
+        self.nodes: list[Node] = sorted(running, key=lambda node: node.order)
         for node in self.nodes:
             self.known[node] = _after(node, self.known, memo)
             for series in self.known[node].values():
@@ -141,11 +150,11 @@ class Graph:
         return self.series()
 
 
-def _edge(tensor: Tensor) -> tuple:
+def _edge(tensor: Tensor) -> tuple[Edge, int]:
     return (anchor_of(tensor), 0) if tensor._node is None else (tensor._node, tensor._output_nr)
 
 
-def _after(node: Any, known: dict[Any, Slots], memo: dict) -> Slots:
+def _after(node: Node, known: Known, memo: Memo) -> Slots:
     """The series of a node's outputs, from those of its inputs."""
     if node.op is None:
         raise NoSeries(node.name())
@@ -183,7 +192,7 @@ def _after(node: Any, known: dict[Any, Slots], memo: dict) -> Slots:
 Steps = Callable[[int], dict[int, np.ndarray]]  # the coefficients of t^k of a node's outputs
 
 
-def _steps(node: Any, inputs: Slots, known: dict, memo: dict) -> Steps:
+def _steps(node: Node, inputs: Slots, known: Known, memo: Memo) -> Steps:
     saved = tensors_of(node)
     varying = [_series_of(value, known) for value in saved]
     outs = any(type(code) is int and code < 0 or code in ("outs", "extras") for code in node.plan.saves)
@@ -195,7 +204,7 @@ def _steps(node: Any, inputs: Slots, known: dict, memo: dict) -> Steps:
     return steps or _by_chain_rule(node, inputs, saved, varying, known, memo)
 
 
-def _series_of(value: Any, known: dict) -> Any:
+def _series_of(value: Any, known: Known) -> SeriesOfValue:
     """The series of a saved value: a Series, None for constants, a tuple of these for a tuple."""
     if isinstance(value, (tuple, list)):
         parts = tuple(_series_of(part, known) for part in value)
@@ -206,11 +215,11 @@ def _series_of(value: Any, known: dict) -> Any:
     return known.get(target, {}).get(slot)
 
 
-def _outputs(node: Any) -> tuple:
+def _outputs(node: Node) -> tuple[tuple[Shape, DType], ...]:
     return node.outputs or ((node.shape, node.dtype),)
 
 
-def _constant(value: Any) -> Any:
+def _constant(value: Operand) -> Operand:
     if isinstance(value, (tuple, list)):
         return tuple(_constant(part) for part in value)
     return value.detach() if isinstance(value, Tensor) else value
@@ -219,7 +228,7 @@ def _constant(value: Any) -> Any:
 # --- linear operations and recurrences -------------------------------------------------------------------------------
 
 
-def _linear(node: Any, inputs: Slots, saved: list) -> Steps:
+def _linear(node: Node, inputs: Slots, saved: list[Operand]) -> Steps:
     """The pullback, transposed, on every coefficient."""
     with enable_grad():
         pulled, unknown = _pulled_from_unknown(node, [_constant(value) for value in saved], inputs)
@@ -236,17 +245,17 @@ def _linear(node: Any, inputs: Slots, saved: list) -> Steps:
     return steps
 
 
-def _values(series: Series | None, value: Any) -> Callable[[int], Any]:
+def _values(series: Series | None, value: Operand) -> Callable[[int], Array]:
     """Coefficients with the constant as the 0th; 0 for the others of what does not vary."""
     constant = np.asarray(value.detach()._array if isinstance(value, Tensor) else value)
     return lambda k: constant if k == 0 else 0 if series is None else series[k]
 
 
-def _fitting(node: Any, value: Any) -> np.ndarray:
+def _fitting(node: Node, value: Array) -> np.ndarray:
     return np.broadcast_to(value, node.shape).astype(node.dtype, copy=False)
 
 
-def _product(node: Any, inputs: Slots, values: dict) -> Steps | None:
+def _product(node: Node, inputs: Slots, values: dict[int, Operand]) -> Steps | None:
     """Polynomials multiplied."""
     if len(inputs) != 2:
         return None
@@ -260,7 +269,7 @@ def _product(node: Any, inputs: Slots, values: dict) -> Steps | None:
     return steps
 
 
-def _quotient(node: Any, inputs: Slots, values: dict) -> Steps | None:
+def _quotient(node: Node, inputs: Slots, values: dict[int, Operand]) -> Steps | None:
     """Polynomials divided: y b = a, solved for one coefficient of y after the other."""
     if 1 not in inputs or 0 not in values or 1 not in values or node.params:
         return None
@@ -275,7 +284,7 @@ def _quotient(node: Any, inputs: Slots, values: dict) -> Steps | None:
     return steps
 
 
-def _power(node: Any, inputs: Slots, values: dict) -> Steps | None:
+def _power(node: Node, inputs: Slots, values: dict[int, Operand]) -> Steps | None:
     """y = x^n: from x y' = n y x'. Whole positive n, and x at 0, are left to the chain rule."""
     exponent = (node.params or {}).get("exponent")
     if 0 not in values or not isinstance(exponent, (int, float)) or exponent >= 0 and exponent == int(exponent):
@@ -293,7 +302,7 @@ def _power(node: Any, inputs: Slots, values: dict) -> Steps | None:
     return steps
 
 
-def _power_of_tensor(node: Any, inputs: Slots, values: dict) -> Steps | None:
+def _power_of_tensor(node: Node, inputs: Slots, values: dict[int, Operand]) -> Steps | None:
     """y = a^b = exp(b log a), where a is positive."""
     if 0 not in values or 1 not in values:
         return None
@@ -301,7 +310,7 @@ def _power_of_tensor(node: Any, inputs: Slots, values: dict) -> Steps | None:
     if base(0).dtype.kind == "c" or not np.all(base(0) > 0):
         return None
     logarithm = [np.log(base(0))]
-    inner: list[Any] = [exponent(0) * logarithm[0]]
+    inner: list[Array] = [exponent(0) * logarithm[0]]
     answer = [base(0) ** exponent(0)]
 
     def steps(k: int) -> dict[int, np.ndarray]:
@@ -315,7 +324,7 @@ def _power_of_tensor(node: Any, inputs: Slots, values: dict) -> Steps | None:
 
 
 # By the field `series` of operations.
-RECURRENCES: dict[str, Callable[[Any, Slots, dict[Any, Any]], Steps | None]] = {
+RECURRENCES: dict[str, Callable[[Node, Slots, dict[int, Operand]], Steps | None]] = {
     "product": _product, "quotient": _quotient, "power": _power, "power_of_tensor": _power_of_tensor,
 }  # fmt: skip
 
@@ -323,7 +332,9 @@ RECURRENCES: dict[str, Callable[[Any, Slots, dict[Any, Any]], Steps | None]] = {
 # --- the chain rule --------------------------------------------------------------------------------------------------
 
 
-def _pulled_from_unknown(node: Any, values: list, inputs: Slots) -> tuple[dict[int, Tensor], dict[int, Tensor]]:
+def _pulled_from_unknown(
+    node: Node, values: list[Operand], inputs: Slots
+) -> tuple[dict[int, Tensor], dict[int, Tensor]]:
     """The gradients that rules compute, by input, from cotangents that are to be solved for; and these cotangents, by output."""
     cotangents = [
         wrap(np.zeros(*metadata)).requires_grad_() if metadata[1].kind in "fc" else None for metadata in _outputs(node)
@@ -335,15 +346,17 @@ def _pulled_from_unknown(node: Any, values: list, inputs: Slots) -> tuple[dict[i
     )
 
 
-def _pulled(node: Any, cotangents: list, values: list, positions: Any) -> dict[int, Tensor]:
+def _pulled(
+    node: Node, cotangents: list[Tensor | None], values: list[Operand], positions: Iterable[int]
+) -> dict[int, Tensor]:
     """The gradients that a node's rules compute on tensors: one for each position, in the shape of the input."""
     plan, params = node.plan, node.params or {}
     whole = [
         wrap(np.zeros(*metadata)) if g is None else g for g, metadata in zip(cotangents, _outputs(node), strict=True)
     ]
-    given: Any = tuple(whole) if node.outputs is not None else whole[0]
+    given: Cotangent = tuple(whole) if node.outputs is not None else whole[0]
     slots = node.slots or (0,) * len(node.edges)
-    found: dict[int, Any] = {}
+    found: dict[int, Gradient] = {}
     if plan.joint is not None:
         needs = tuple(position in positions for position in range(len(node.edges)))
         results = plan.joint.rule(given, *plan.joint.arguments(values, params, needs))
@@ -360,15 +373,15 @@ def _pulled(node: Any, cotangents: list, values: list, positions: Any) -> dict[i
 class _StandIns:
     """Leaves in place of what rules look at, each with its series, or with the number of the output that it is."""
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Node) -> None:
         self.first_extra: int = node.op.rare.extras_from
-        self.leaves: list[tuple[Tensor, Any]] = []
+        self.leaves: list[tuple[Tensor, SeriesOfValue]] = []
 
-    def of(self, value: Any, series: Any, code: Any) -> Any:
+    def of(self, value: Operand, series: SeriesOfValue, code: SaveCode) -> Operand:
         """The series of a saved value; `code` is the plan's code for it (see `Plan.saves`)."""
         if isinstance(value, (tuple, list)):
             parts = series if isinstance(series, tuple) else (None,) * len(value)
-            codes: Any = (None,) * len(value)
+            codes: Sequence[SaveCode] = (None,) * len(value)
             if code in ("outs", "extras"):
                 first = self.first_extra if code == "extras" else 0
                 codes = range(-1 - first, -1 - first - len(value), -1)
@@ -381,7 +394,9 @@ class _StandIns:
         return leaf
 
 
-def _by_chain_rule(node: Any, inputs: Slots, saved: list, varying: list, known: dict, memo: dict) -> Steps:
+def _by_chain_rule(
+    node: Node, inputs: Slots, saved: list[Operand], varying: list[SeriesOfValue], known: Known, memo: Memo
+) -> Steps:
     """y' = J(x) x', with the right-hand side as a graph of stand-ins for x' and for what the rules look at."""
     stand_ins = _StandIns(node)
     with enable_grad():

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core import roots
+from ..core.basics.types import Function
 from ..core.grad_mode import inference_mode
 from ..core.tape import wrap
 from ..core.tensor import Tensor, anchor_of
@@ -169,7 +170,7 @@ def _fitting(pattern: Pattern, result: Tensor, leaf: Tensor) -> Pattern:
     return pattern
 
 
-def _check(result: Any, name: str) -> None:
+def _check(result: object, name: str) -> None:
     if not isinstance(result, Tensor):
         raise TypeError(f"{name}() needs a function that returns one tensor, got a {type(result).__name__}")
 
@@ -182,7 +183,7 @@ def _along_rows(result: Tensor, leaf: Tensor, pattern: Pattern) -> np.ndarray:
     return np.asarray(found._array).reshape(len(seeds._array), -1)
 
 
-def _along_columns(f: Callable, x: Tensor, pattern: Pattern) -> np.ndarray:
+def _along_columns(f: Function, x: Tensor, pattern: Pattern) -> np.ndarray:
     from ..func import jvp, vmap
 
     seeds = _seeds(pattern.column_colours, x)

@@ -11,10 +11,11 @@ only on the path the program took.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.basics.types import Cotangent, Edge, Function, Gradient, Shape
 from ..core.cotangents import metadata_of
 from ..core.engine import Sweep
 from ..core.reach import nodes_leading_to
@@ -24,6 +25,11 @@ from ..kernels.thresholds import PROBED_ENTRIES
 from ..multi import treatments
 from ..transforms.arrays.batched import Batched
 from ..transforms.batched_grad import batch_level
+
+if TYPE_CHECKING:
+    from ..core.node import Node
+    from ..core.tensor import Anchor, Tensor
+    from ..multi.rows import Treatment
 
 Pairs = tuple[np.ndarray, np.ndarray]  # (positions in the output, positions in the input)
 
@@ -57,7 +63,7 @@ class Dependence:
         return np.repeat(outs, counts), self.columns[picks]
 
 
-def dependence(output: Any, anchor: Any) -> Dependence:
+def dependence(output: Tensor, anchor: Anchor) -> Dependence:
     """How the elements of a tensor depend on those of a leaf, from the tensor's graph."""
     width, height = anchor._array.size, output._array.size
     nothing = np.zeros(0, np.int64)
@@ -66,7 +72,7 @@ def dependence(output: Any, anchor: Any) -> Dependence:
         same = np.arange(width) if output.requires_grad and output._anchor is anchor else nothing
         return Dependence.of_pairs(same, same, height, width)
     _, running, _ = nodes_leading_to([(node, output._output_nr)], {anchor})
-    known: dict[Any, dict[int, Dependence]] = {anchor: {0: _identity(width)}}
+    known: dict[Edge, dict[int, Dependence]] = {anchor: {0: _identity(width)}}
     for step in sorted(running, key=lambda node: node.order):
         known[step] = _after(step, known, width)
     found = known.get(node, {}).get(output._output_nr)
@@ -77,7 +83,7 @@ def _identity(width: int) -> Dependence:
     return Dependence(np.arange(width + 1), np.arange(width), width)
 
 
-def _after(node: Any, known: dict, width: int) -> dict[int, Dependence]:
+def _after(node: Node, known: dict[Edge, dict[int, Dependence]], width: int) -> dict[int, Dependence]:
     """The dependences of a node's outputs."""
     outputs = node.outputs or ((node.shape, node.dtype),)
     slots = node.slots or (0,) * len(node.edges)
@@ -109,7 +115,7 @@ def _after(node: Any, known: dict, width: int) -> dict[int, Dependence]:
 # --- one operation ---------------------------------------------------------------------------------------------------
 
 
-def local_pairs(node: Any, position: int, slot: int, varying: set[int]) -> Pairs | None:
+def local_pairs(node: Node, position: int, slot: int, varying: set[int]) -> Pairs | None:
     """Which positions of an output depend on which of one input; None if each depends on the same position."""
     target = node.edges[position]
     given = tuple(metadata_of(target, 0 if node.slots is None else node.slots[position])[0])
@@ -138,7 +144,7 @@ def local_pairs(node: Any, position: int, slot: int, varying: set[int]) -> Pairs
     return _everything(made, given)
 
 
-def _keeps_rows(node: Any, treatment: Any, made: tuple) -> bool:
+def _keeps_rows(node: Node, treatment: Treatment | None, made: Shape) -> bool:
     if treatment is treatments.treat_convolution:
         return len(made) == len(node.params["stride"]) + 2
     if treatment is treatments.treat_unreduced_row_loss:
@@ -146,28 +152,28 @@ def _keeps_rows(node: Any, treatment: Any, made: tuple) -> bool:
     return treatment is treatments.treat_row_wise or treatment is treatments.treat_attention and len(made) > 2
 
 
-def _unreduced(node: Any) -> bool:
+def _unreduced(node: Node) -> bool:
     return node.params.get("reduction") == "none"
 
 
-def _everything(made: tuple, given: tuple) -> Pairs:
+def _everything(made: Shape, given: Shape) -> Pairs:
     outs, ins = math.prod(made), math.prod(given)
     return np.repeat(np.arange(outs), ins), np.tile(np.arange(ins), outs)
 
 
-def _broadcast(made: tuple, given: tuple) -> Pairs:
+def _broadcast(made: Shape, given: Shape) -> Pairs:
     ins = np.broadcast_to(np.arange(math.prod(given)).reshape(given), made).ravel()
     return np.arange(len(ins)), ins
 
 
-def _by_row(made: tuple, given: tuple) -> Pairs:
+def _by_row(made: Shape, given: Shape) -> Pairs:
     outs, ins = math.prod(made[1:]), math.prod(given[1:])
     first = np.arange(made[0])
     rows = np.repeat(np.arange(outs), ins), np.tile(np.arange(ins), outs)
     return (first[:, None] * outs + rows[0]).ravel(), (first[:, None] * ins + rows[1]).ravel()
 
 
-def _grouped(made: tuple, given: tuple, axes: Any) -> Pairs:
+def _grouped(made: Shape, given: Shape, axes: Any) -> Pairs:
     """Everything along the axes depends on everything along them."""
     numbers = {axis % max(len(given), 1) for axis in (axes if isinstance(axes, (tuple, list)) else (axes,))}
     order = [axis for axis in range(len(given)) if axis not in numbers] + sorted(numbers)
@@ -181,7 +187,7 @@ def _grouped(made: tuple, given: tuple, axes: Any) -> Pairs:
     return np.broadcast_to(outs[:, :, None], shape).ravel(), np.broadcast_to(ins[:, None, :], shape).ravel()
 
 
-def _of_product(node: Any, position: int, made: tuple, given: tuple, varying: set[int]) -> Pairs | None:
+def _of_product(node: Node, position: int, made: Shape, given: Shape, varying: set[int]) -> Pairs | None:
     """a @ b: an entry depends on a row of a and a column of b, except where a constant factor is zero."""
     op = node.op
     name = op.inputs[position]
@@ -209,7 +215,7 @@ def _of_product(node: Any, position: int, made: tuple, given: tuple, varying: se
     return (row[:, None] * columns + every).ravel(), ins.ravel()
 
 
-def _saved_input(node: Any, name: str) -> np.ndarray | None:
+def _saved_input(node: Node, name: str) -> np.ndarray | None:
     code = node.op.save_code(name)
     return np.asarray(arrays_of(node)[node.plan.saves.index(code)]) if code in node.plan.saves else None
 
@@ -217,13 +223,13 @@ def _saved_input(node: Any, name: str) -> np.ndarray | None:
 # --- linear operations are asked -------------------------------------------------------------------------------------
 
 
-def _of_linear(node: Any, position: int, slot: int, made: tuple, given: tuple) -> Pairs | None:
+def _of_linear(node: Node, position: int, slot: int, made: Shape, given: Shape) -> Pairs | None:
     """The positions of a linear operation, from what it does to numbers that stand for positions."""
     outs, ins = math.prod(made), math.prod(given)
     if not outs or not ins:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
 
-    def pulled(cotangent: Any) -> Any:
+    def pulled(cotangent: Cotangent) -> Gradient:
         return _pull(node, position, slot, cotangent, given)
 
     found = _decoded(lambda codes: pulled(codes.reshape(made)), outs)  # every input in at most one output?
@@ -245,7 +251,7 @@ def _of_linear(node: Any, position: int, slot: int, made: tuple, given: tuple) -
     return rows, columns
 
 
-def _pull(node: Any, position: int, slot: int, cotangent: Any, given: tuple) -> Any:
+def _pull(node: Node, position: int, slot: int, cotangent: Cotangent, given: Shape) -> Gradient:
     """One node's pullback of a cotangent for one of its outputs, in the shape of one input."""
     sweep = Sweep([])
     if node.outputs is not None:
@@ -256,7 +262,7 @@ def _pull(node: Any, position: int, slot: int, cotangent: Any, given: tuple) -> 
     return unbroadcast_array(result, given, np.dtype(np.float64))
 
 
-def _decoded(function: Any, count: int) -> Pairs | None:
+def _decoded(function: Function, count: int) -> Pairs | None:
     """If every result is a multiple of one of `count` numbers: (positions in the result, positions of the numbers).
 
     Position i is told by its binary digits, one run for each; a run on random numbers then has to agree.

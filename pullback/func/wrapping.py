@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from numpy import ndarray
 
+from ..core.basics.types import Arguments, Array, Edge, Function, Reach
 from ..core.general import payload_of
 from ..core.mode import current_mode, set_mode, transform_depth
 from ..core.tape import apply, wrap
@@ -16,7 +16,12 @@ from ..ops.shape import alias
 from ..transforms.arrays.batched import Batched, level_of
 from ..transforms.arrays.batching_rules import is_tensor
 from ..transforms.arrays.own_memory import is_followed
-from ..utils._pytree import tree_flatten, tree_map, tree_map_only
+from ..utils._pytree import PyTree, TreeSpec, tree_flatten, tree_map, tree_map_only
+
+if TYPE_CHECKING:
+    from contextvars import Token
+
+    from ..core.mode import Mode
 
 _depth = transform_depth
 
@@ -24,21 +29,21 @@ _depth = transform_depth
 class transform:
     """The body of a transform: grad mode on, inference mode off, and `backward()` refused. Gives the mode outside."""
 
-    mode: Any
+    mode: Mode
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Mode:
         self.mode = mode = current_mode()
-        self.token: Any = _depth.set(_depth.get() + 1)
+        self.token: Token[int] = _depth.set(_depth.get() + 1)
         if not mode.grad:
             set_mode(mode.replace(grad=True, inference=False))
         return mode
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         set_mode(self.mode)
         _depth.reset(self.token)
 
 
-def inner_leaf(x: Any, recording: bool) -> Tensor:
+def inner_leaf(x: object, recording: bool) -> Tensor:
     """A tensor to differentiate with respect to: the value of `x`, connected to its graph if that is recorded."""
     if not isinstance(x, Tensor):
         raise ValueError(
@@ -67,30 +72,30 @@ def inner_leaf(x: Any, recording: bool) -> Tensor:
     return leaf
 
 
-def fresh_leaves(tree: Any, recording: bool) -> tuple[Any, ...]:
+def fresh_leaves(tree: PyTree, recording: bool) -> tuple[list[Tensor], TreeSpec]:
     """Inner leaves of a tree as a list, and the tree's structure."""
     flat, spec = tree_flatten(tree)
     return [inner_leaf(x, recording) for x in flat], spec
 
 
-def inner_leaves(tree: Any, recording: bool) -> Any:
+def inner_leaves(tree: PyTree, recording: bool) -> PyTree:
     """Every tensor of a tree as a leaf of the transform's own graph."""
     return tree_map(lambda x: inner_leaf(x, recording), tree)
 
 
-def edge_of(tensor: Tensor) -> Any:
+def edge_of(tensor: Tensor) -> Edge:
     """Where a gradient for this tensor would be sent: its node, or its anchor if it is a leaf."""
     return anchor_of(tensor) if tensor._node is None else tensor._node
 
 
-def settle(own: set[Any]) -> None:
+def settle(own: Reach) -> None:
     """A transform is over: what it returned still leads to its leaves, but nobody else will ask about these."""
     for target in own:
         if not target.is_node:
             target._settled = True
 
 
-def has_outer_history(output: Tensor, own: set[Any]) -> bool:
+def has_outer_history(output: Tensor, own: Reach) -> bool:
     """True if something outside the transform follows how `output` was computed."""
     return output._tangent is not None or is_followed(output._array) or leads_out(output, own)
 
@@ -100,11 +105,11 @@ def is_watched(value: Tensor, recording: bool) -> bool:
     return value._tangent is not None or recording and value.requires_grad or is_followed(value._array)
 
 
-def leads_out(output: Tensor, own: set[Any]) -> bool:
+def leads_out(output: Tensor, own: Reach) -> bool:
     """True if the history of `output` goes beyond the transform's own leaves."""
     if not output.requires_grad:
         return False
-    seen: set = set()
+    seen: Reach = set()
     stack = [edge_of(output)]
     while stack:
         target = stack.pop()
@@ -121,7 +126,7 @@ def leads_out(output: Tensor, own: set[Any]) -> bool:
     return False
 
 
-def release(tree: Any, own: set[Any], recording: bool) -> Any:
+def release(tree: PyTree, own: Reach, recording: bool) -> PyTree:
     """Results on their way out: the history that leads to the transform's own leaves only is forgotten.
 
     Where nothing is recorded outside, all of it is.
@@ -133,13 +138,13 @@ def release(tree: Any, own: set[Any], recording: bool) -> Any:
     return tree_map_only(Tensor, lambda x: release_one(x, own, recording), tree)
 
 
-def release_aux(aux: Any, own: set[Any], recording: bool) -> Any:
+def release_aux(aux: PyTree, own: Reach, recording: bool) -> PyTree:
     """The auxiliary results of a function, without the transform's own history; an error unless they are trees of tensors."""
     check_aux(aux)
     return release(aux, own, recording)
 
 
-def check_aux(aux: Any) -> None:
+def check_aux(aux: PyTree) -> None:
     """Complain about anything but tensors in what a function returns beside its outputs."""
     for value in tree_flatten(aux)[0]:
         if not isinstance(value, Tensor):
@@ -149,7 +154,7 @@ def check_aux(aux: Any) -> None:
             )
 
 
-def check_real(flat: list[Any], name: str, which: str) -> None:
+def check_real(flat: list[Tensor], name: str, which: str) -> None:
     """Jacobians are of real functions: complain about complex inputs or outputs."""
     for position, value in enumerate(flat):
         if value._array.dtype.kind == "c":
@@ -159,7 +164,7 @@ def check_real(flat: list[Any], name: str, which: str) -> None:
             )
 
 
-def release_one(x: Tensor, own: set[Any], recording: bool) -> Tensor:
+def release_one(x: Tensor, own: Reach, recording: bool) -> Tensor:
     """One tensor on its way out of a transform."""
     array = x._array
     if not x.requires_grad and x._tangent is None and (type(array) is not Batched or type(array.array) is ndarray):
@@ -177,11 +182,11 @@ def release_one(x: Tensor, own: set[Any], recording: bool) -> Tensor:
     return result
 
 
-def _released_inside(array: Batched, own: set, recording: bool) -> Batched:
+def _released_inside(array: Batched, own: Reach, recording: bool) -> Batched:
     """A batch without what the tapes outside it know of the transform's own leaves."""
     inside = array.array
     if type(inside) is Batched:
-        new: Any = _released_inside(inside, own, recording)
+        new: Array = _released_inside(inside, own, recording)
     else:
         new = release_one(inside, own, recording) if is_tensor(inside) else inside
     return array if new is inside else array.same(new)
@@ -197,7 +202,7 @@ def detached(x: Tensor) -> Tensor:
 # --- arguments ---
 
 
-def check_argnums(argnums: Any, count: int) -> None:
+def check_argnums(argnums: int | tuple[int, ...], count: int) -> None:
     """Complain about numbers of arguments that are not there."""
 
     def check(number: int) -> None:
@@ -221,13 +226,13 @@ def check_argnums(argnums: Any, count: int) -> None:
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
 
 
-def select_arguments(args: tuple[Any, ...], argnums: Any) -> Any:
+def select_arguments(args: Arguments, argnums: int | tuple[int, ...]) -> PyTree:
     """The arguments that `argnums` names."""
     check_argnums(argnums, len(args))
     return args[argnums] if isinstance(argnums, int) else tuple(args[number] for number in argnums)
 
 
-def replace_arguments(args: tuple[Any, ...], argnums: Any, new: Any) -> tuple[Any, ...]:
+def replace_arguments(args: Arguments, argnums: int | tuple[int, ...], new: PyTree) -> Arguments:
     """The arguments, with those that `argnums` names exchanged."""
     values = list(args)
     if isinstance(argnums, int):
@@ -238,12 +243,12 @@ def replace_arguments(args: tuple[Any, ...], argnums: Any, new: Any) -> tuple[An
     return tuple(values)
 
 
-def name_of(func: Callable[..., Any]) -> str:
+def name_of(func: Function) -> str:
     """The name of a function for a message."""
     return getattr(func, "__name__", None) or repr(func)
 
 
-def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+def functionalize(func: Function, *, remove: str = "mutations") -> Function:
     """The function itself: operations here already follow writes in place."""
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(

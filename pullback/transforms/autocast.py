@@ -7,16 +7,18 @@ says (`cast_inputs`), and the gates of functions that torch runs as a whole in f
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.basics.dtypes import dtype, float32
 from ..core.mode import current_mode, set_mode
 from ..core.op import Op
 from ..core.tensor import Tensor
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Arguments, Function, Keywords, Operand, Operands
 
-def cast_inputs(op: Op, inputs: tuple[Any, ...], target: dtype) -> tuple[Any, ...]:
+
+def cast_inputs(op: Op, inputs: Operands, target: dtype) -> Operands:
     """The inputs in the dtype this operation takes under autocast."""
     if op.autocast == "as given":
         return inputs
@@ -29,16 +31,14 @@ def cast_inputs(op: Op, inputs: tuple[Any, ...], target: dtype) -> tuple[Any, ..
         set_mode(mode)
 
 
-def _cast(value: Any, wanted: dtype) -> Any:
+def _cast(value: Operand, wanted: dtype) -> Operand:
     # Only float32 and the short dtypes take part: float64 stays what it is, as in torch.
     if isinstance(value, Tensor) and value._array.dtype.kind in "fV" and value._array.dtype.itemsize <= 4:
         return value.to(wanted)
     return value
 
 
-def without_autocast(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cast: bool = False
-) -> Any:
+def without_autocast(function: Function, args: Arguments, kwargs: Keywords, cast: bool = False) -> Any:
     """Call a function with autocast off inside it; with `cast`, its arguments are cast to float32 first."""
     mode = current_mode()
     set_mode(mode.replace(autocast=None))

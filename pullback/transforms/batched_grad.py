@@ -5,7 +5,7 @@ The cotangents are one batched array each, so every rule runs once for all of th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from ..core.tensor import Tensor
 from .arrays.batched import Batched
 from .arrays.batching_rules import is_tensor
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Edge, Shape
+    from ..core.mode import Mode
+
 
 class batch_level:
     """A new level of batches."""
@@ -27,12 +31,12 @@ class batch_level:
     def __enter__(self) -> int:
         mode = current_mode()
         level = max(mode.dual_level, mode.batch_level) + 1
-        self.outside: Any = mode
-        self.inside: Any = mode.replace(batch_level=level)
+        self.outside: Mode = mode
+        self.inside: Mode = mode.replace(batch_level=level)
         set_mode(self.inside)
         return level
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         mode = current_mode()
         if mode is self.inside:
             set_mode(self.outside)
@@ -41,7 +45,7 @@ class batch_level:
 
 
 def batched_gradients(
-    outputs: tuple[Any, ...], weights: tuple[Any, ...], keys: list[Any], retain: bool, record: bool
+    outputs: tuple[Tensor, ...], weights: tuple[Tensor | None, ...], keys: list[Edge], retain: bool, record: bool
 ) -> list[Tensor | None]:
     """Gradients with the batch axis of the weights in front."""
     roots, given, sizes = [], [], []
@@ -70,9 +74,9 @@ def batched_gradients(
 
 
 def gradient_rows(
-    outputs: list[Any],
-    inputs: list[Any],
-    weights: list[Any],
+    outputs: list[Tensor],
+    inputs: list[Tensor],
+    weights: list[Tensor],
     *,
     create_graph: bool = False,
     retain_graph: bool | None = None,
@@ -88,7 +92,7 @@ def gradient_rows(
     return rows
 
 
-def _check_weight(weight: Tensor, shape: tuple, position: int) -> None:
+def _check_weight(weight: Tensor, shape: Shape, position: int) -> None:
     given = weight._array.shape
     if not given or given[1:] != tuple(shape):
         raise RuntimeError(

@@ -6,7 +6,8 @@ The function, run on a whole batch, is one operation to what is outside. Its der
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from ..autograd.function import Function
 from ..core.general import payload_of
@@ -17,11 +18,14 @@ from .arrays.batching_rules import is_tensor
 from .batched_grad import batch_level
 from .custom_transforms import Context, _ForwardContext, outside_batch
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Arguments, Result
+
 
 class _Call:
     """One call of a function on a batch: which arguments are tensors, and which of these differ between examples."""
 
-    def __init__(self, cls: type[Function], args: tuple[Any, ...], level: int) -> None:
+    def __init__(self, cls: type[Function], args: Arguments, level: int) -> None:
         self.cls: type[Function] = cls
         self.args: list[Any] = list(args)
         self.positions: list[int] = [number for number, value in enumerate(args) if isinstance(value, Tensor)]
@@ -40,7 +44,7 @@ class _Call:
         self.outputs_batched: list[bool] = []
         self.single: bool = True
 
-    def inputs(self, payloads: Any, level: int) -> tuple[Any, ...]:
+    def inputs(self, payloads: Iterable[Tensor | None], level: int) -> Arguments:
         """The arguments, as batches of a level."""
         values = list(self.args)
         for number, inside in zip(self.positions, enter_level(payloads, self.batched, level), strict=True):
@@ -48,7 +52,7 @@ class _Call:
         return tuple(values)
 
 
-def enter_level(payloads: Any, batched: list[bool], level: int) -> list[Any]:
+def enter_level(payloads: Iterable[Tensor | None], batched: list[bool], level: int) -> list[Tensor | None]:
     """Tensors as batches of a level; None stays None."""
     return [
         None if payload is None else wrap(Batched(payload_of(payload, level), level, flag))
@@ -56,7 +60,7 @@ def enter_level(payloads: Any, batched: list[bool], level: int) -> list[Any]:
     ]
 
 
-def leave_level(value: Any, level: int, size: int, batched: bool) -> Any:
+def leave_level(value: Tensor | None, level: int, size: int, batched: bool) -> Tensor | None:
     """The value inside a batch: with a batch axis if `batched`, else the sum over all examples, which share the value."""
     if value is None:
         return None
@@ -75,7 +79,7 @@ class _OnBatch(Function):
     generate_vmap_rule: bool = True
 
     @staticmethod
-    def forward(call: _Call, *payloads: Any) -> Any:
+    def forward(call: _Call, *payloads: Tensor) -> Result:
         with batch_level() as level:
             output = call.cls.forward(*call.inputs(payloads, level))
             call.single = not isinstance(output, tuple)
@@ -85,14 +89,14 @@ class _OnBatch(Function):
         return results[0] if call.single else results
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    def setup_context(ctx: Any, inputs: Arguments, output: Result) -> None:
         ctx.call = inputs[0]
         outputs = (output,) if inputs[0].single else output
         ctx.save_for_backward(*inputs[1:], *outputs)
         ctx.save_for_forward(*inputs[1:], *outputs)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         call = ctx.call
         with batch_level() as level:
             inner = _context(call, ctx.saved_tensors, level)
@@ -106,7 +110,7 @@ class _OnBatch(Function):
         return None, *answers
 
     @staticmethod
-    def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
+    def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> Result:
         call = ctx.call
         with batch_level() as level:
             inner = _context(call, ctx.saved_tensors, level)
@@ -121,21 +125,21 @@ class _OnBatch(Function):
         return answers[0] if call.single else answers
 
 
-def _spread_out(call: _Call, needs: Any) -> tuple[bool, ...]:
+def _spread_out(call: _Call, needs: tuple[bool, ...]) -> tuple[bool, ...]:
     flags = [False] * len(call.args)
     for number, needed in zip(call.positions, needs, strict=True):
         flags[number] = needed
     return tuple(flags)
 
 
-def _context(call: _Call, saved: Any, level: int) -> Context:
+def _context(call: _Call, saved: tuple[Tensor | None, ...], level: int) -> Context:
     """The ctx that `setup_context` fills from inputs and outputs, given to it as batches."""
     count = len(call.positions)
     outputs = tuple(enter_level(saved[count:], call.outputs_batched, level))
     return Context(call.cls, call.inputs(saved[:count], level), outputs[0] if call.single else outputs)
 
 
-def run_on_payloads(cls: type[Function], args: tuple[Any, ...], level: int, recording: bool) -> Any:
+def run_on_payloads(cls: type[Function], args: Arguments, level: int, recording: bool) -> Result:
     """Run a function on the values inside batches of a level, where it may be recorded."""
     call = _Call(cls, args, level)
     with outside_batch(level, recording):

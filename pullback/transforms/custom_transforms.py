@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from .arrays.batched import Batched, level_of
 from .arrays.batching_rules import is_tensor
 from .forward_mode import below_level, note_saved_tangents, set_tangent
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Arguments, Array, Operand, Operands, Result, Saved
+
 _NOTES = "For more details, please see docs/howto/custom_functions.md."
 
 
@@ -31,7 +34,7 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def apply_transformed(cls: type[Function], args: tuple[Any, ...], below: float = float("inf")) -> Any:
+def apply_transformed(cls: type[Function], args: Arguments, below: float = float("inf")) -> Result:
     """`Function.apply` when forward mode or vmap may be involved."""
     # A function with a batching rule of its own may be given its tensors in tuples, lists and dictionaries.
     dual, batch = top_levels(args if cls.vmap is Function.vmap else tuple(tree_leaves(args)), None, below)
@@ -42,7 +45,7 @@ def apply_transformed(cls: type[Function], args: tuple[Any, ...], below: float =
     return run_function(cls, args)
 
 
-def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
+def _apply_dual(cls: type[Function], args: Arguments, level: int) -> Result:
     primals = tuple(below_level(value, level) if isinstance(value, Tensor) else value for value in args)
     made: list = []
     if any(isinstance(value, Tensor) and value._tangent is not None for value in primals) or _any_batch(primals):
@@ -83,7 +86,7 @@ def _apply_dual(cls: type[Function], args: tuple, level: int) -> Any:
     return results[0] if single else tuple(results)
 
 
-def _note_tangents(results: list, cls: type[Function]) -> None:
+def _note_tangents(results: list[Operand], cls: type[Function]) -> None:
     """A node that saved its outputs must give them back with their tangents (forward over reverse)."""
     for value in results:
         node = value._node if isinstance(value, Tensor) else None
@@ -91,7 +94,7 @@ def _note_tangents(results: list, cls: type[Function]) -> None:
             note_saved_tangents(node, value._output_nr, value._tangent)
 
 
-def _keep_duals(results: list, cls: type[Function], primals: tuple, args: tuple) -> None:
+def _keep_duals(results: list[Operand], cls: type[Function], primals: Arguments, args: Arguments) -> None:
     """Inputs that a node saved, likewise: they were saved without the tangents of this level."""
     duals = {id(primal): value for primal, value in zip(primals, args, strict=True) if primal is not value}
     for value in results:
@@ -102,7 +105,7 @@ def _keep_duals(results: list, cls: type[Function], primals: tuple, args: tuple)
                     entry.tensor = duals.get(id(entry.tensor), entry.tensor)
 
 
-def check_tangent(ctx: Any, out: Tensor, tangent: Any, sources: list[Any]) -> None:
+def check_tangent(ctx: Any, out: Tensor, tangent: Tensor | None, sources: list[tuple[Any, ...]]) -> None:
     """A tangent must relate to the inputs' tangents as the output does to the inputs: a view, or the same in place."""
     if tangent is None:
         return
@@ -133,7 +136,7 @@ def check_tangent(ctx: Any, out: Tensor, tangent: Any, sources: list[Any]) -> No
                 )
 
 
-def _with_tangent(out: Any, tangent: Any, level: int) -> Any:
+def _with_tangent(out: Operand, tangent: Tensor | None, level: int) -> Operand:
     if isinstance(out, Tensor) and tangent is not None:
         if out._array.shape != tangent._array.shape:
             raise RuntimeError(
@@ -144,7 +147,7 @@ def _with_tangent(out: Any, tangent: Any, level: int) -> Any:
     return out
 
 
-def _any_batch(values: tuple) -> bool:
+def _any_batch(values: Operands) -> bool:
     return any(isinstance(value, Tensor) and level_of(value._array) for value in values)
 
 
@@ -152,7 +155,7 @@ def _zeros(value: Tensor) -> Tensor:
     return wrap(np.zeros(value._array.shape, value._array.dtype))
 
 
-def _context_of(output: Any, cls: type[Function]) -> Any:
+def _context_of(output: Result, cls: type[Function]) -> Any:
     """The ctx of a recorded application."""
     for value in output if isinstance(output, tuple) else (output,):
         if isinstance(value, Tensor) and isinstance(value._node, cls._backward_cls):
@@ -163,17 +166,17 @@ def _context_of(output: Any, cls: type[Function]) -> Any:
 class Context(FunctionCtx):
     """The ctx of a call that has no node: what `setup_context` put there."""
 
-    def __init__(self, cls: type[Function], inputs: tuple[Any, ...], output: Any) -> None:
-        self.to_save: tuple[Any, ...] = ()
-        self.saved_for_forward: tuple[Any, ...] = ()
-        self.non_differentiable: tuple[Any, ...] = ()
+    def __init__(self, cls: type[Function], inputs: Arguments, output: Result) -> None:
+        self.to_save: Saved = ()
+        self.saved_for_forward: Saved = ()
+        self.non_differentiable: tuple[Tensor, ...] = ()
         self.materialize_grads: bool = True
         self.needs_input_grad: tuple[bool, ...] = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
         cls.setup_context(self, inputs, output)
         self.constant_outputs: set[int] = set(map(id, self.non_differentiable))
 
     @property
-    def saved_tensors(self) -> tuple[Any, ...]:
+    def saved_tensors(self) -> Saved:
         return self.to_save
 
 
@@ -184,7 +187,7 @@ class _ForwardContext:
         object.__setattr__(self, "_ctx", ctx)
 
     @property
-    def saved_tensors(self) -> tuple[Any, ...]:
+    def saved_tensors(self) -> Saved:
         return self._ctx.saved_for_forward or ()
 
     def __getattr__(self, name: str) -> Any:
@@ -200,7 +203,7 @@ class _ForwardContext:
 # --- vmap ---
 
 
-def _apply_batched(cls: type[Function], args: tuple, level: int) -> Any:
+def _apply_batched(cls: type[Function], args: Arguments, level: int) -> Result:
     if cls.setup_context is Function.setup_context:
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
@@ -233,7 +236,7 @@ def _apply_batched(cls: type[Function], args: tuple, level: int) -> Any:
     )
 
 
-def _is_followed(value: Any, level: int) -> bool:
+def _is_followed(value: Operand, level: int) -> bool:
     """True if a tape or a tangent outside the batch follows a value."""
     inside = value._array.array if isinstance(value, Tensor) and level and level_of(value._array) == level else value
     while True:
@@ -247,7 +250,7 @@ def _is_followed(value: Any, level: int) -> bool:
             inside = inside._array
 
 
-def _as_constant(value: Any, level: int) -> Any:
+def _as_constant(value: Operand, level: int) -> Operand:
     """A tensor with a history outside the batch, as a constant inside it; other values as they are."""
     if isinstance(value, Tensor) and level_of(value._array) != level and _is_followed(value, level):
         return wrap(Batched(payload_of(value, level), level, False))
@@ -265,7 +268,7 @@ def outside_batch(level: int, recording: bool) -> Iterator[None]:
         set_mode(mode)
 
 
-def _call_vmap_rule(cls: type[Function], args: tuple, level: int, recording: bool) -> Any:
+def _call_vmap_rule(cls: type[Function], args: Arguments, level: int, recording: bool) -> Result:
     """Call the function's own `vmap` on whole batches, one level further out."""
     from .arrays.randomness import randomness_at
 
@@ -284,9 +287,9 @@ def _call_vmap_rule(cls: type[Function], args: tuple, level: int, recording: boo
     return tuple(_share(part, level) for part in result) if isinstance(result, tuple) else _share(result, level)
 
 
-def _payload_and_dim(value: Any, level: int) -> tuple[Any, int | None]:
+def _payload_and_dim(value: Operand, level: int) -> tuple[Operand, int | None]:
     """The tensor inside a batch of a level, and the dim of its examples; for other values, the value and None."""
-    array: Any = value._array if isinstance(value, Tensor) else None
+    array: Array = value._array if isinstance(value, Tensor) else None
     if level_of(array) != level:
         return value, None
     whole = array.array if is_tensor(array.array) else wrap(array.array)
@@ -294,7 +297,7 @@ def _payload_and_dim(value: Any, level: int) -> tuple[Any, int | None]:
     return whole.movedim(0, dim) if dim else whole, dim if array.batched else None
 
 
-def _wrap_rule_results(cls: type[Function], result: Any, level: int) -> Any:
+def _wrap_rule_results(cls: type[Function], result: Result, level: int) -> Result:
     """The batches for the pair that a `vmap` static method returned: outputs and dims of the examples."""
     if not (isinstance(result, tuple) and len(result) == 2):
         raise RuntimeError(
@@ -313,11 +316,11 @@ def _wrap_rule_results(cls: type[Function], result: Any, level: int) -> Any:
     return tree_unflatten([_enter_level(part, dim, level) for part, dim in zip(leaves, dims, strict=True)], structure)
 
 
-def _share(value: Any, level: int) -> Any:
+def _share(value: Operand, level: int) -> Operand:
     return wrap(Batched(payload_of(value, level), level, False)) if isinstance(value, Tensor) else value
 
 
-def _enter_level(value: Any, dim: int | None, level: int) -> Any:
+def _enter_level(value: Operand, dim: int | None, level: int) -> Operand:
     if not isinstance(value, Tensor) or dim is None:
         return value
     moved = value.movedim(dim, 0) if dim else value

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,8 +30,12 @@ from ..ops.striding import geometry_of, same_places
 from .arrays.batched import Batched
 from .safe_mode import rules_running
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Cotangent, Operands, Params, Result, Tangent
+    from ..core.node import Node
 
-def apply_dual(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mode: Mode, level: int) -> Any:
+
+def apply_dual(op: Op, inputs: Operands, params: Params | None, mode: Mode, level: int) -> Result:
     """Run an operation whose inputs have tangents of `level`, which is the innermost."""
     if level == 1 and _only_forward_mode(mode):  # without these tangents, operations are ordinary ones
         set_mode(RECORD if mode.grad else NO_GRAD)
@@ -60,7 +64,9 @@ def _only_forward_mode(mode: Mode) -> bool:
     )  # fmt: skip
 
 
-def _with_tangents(op: Op, inputs: tuple, params: dict | None, result: Any, level: int) -> tuple[tuple, list]:
+def _with_tangents(
+    op: Op, inputs: Operands, params: Params | None, result: Result, level: int
+) -> tuple[tuple[Tensor, ...], list[Tangent]]:
     """The results as a tuple, and their tangents."""
     results = result if isinstance(result, tuple) else (result,)
     tangents = [value._tangent.get(level) if isinstance(value, Tensor) and value._tangent else None for value in inputs]
@@ -113,7 +119,7 @@ def _without_level(tangents: dict[int, Tensor] | None, level: int) -> dict[int, 
     return {number: tangent for number, tangent in (tangents or {}).items() if number != level} or None
 
 
-def note_output_tangents(results: tuple[Any, ...]) -> None:
+def note_output_tangents(results: tuple[Tensor, ...]) -> None:
     """A node that saved its outputs must give them back with their tangents (forward over reverse)."""
     node = results[0]._node
     if node is not None and node.plan is not None and node.plan.keeps_output:
@@ -121,7 +127,7 @@ def note_output_tangents(results: tuple[Any, ...]) -> None:
             note_saved_tangents(node, number, result._tangent)
 
 
-def note_saved_tangents(node: Any, number: int, tangents: dict[int, Tensor] | None) -> None:
+def note_saved_tangents(node: Node, number: int, tangents: dict[int, Tensor] | None) -> None:
     """Note the tangents that a node's saved output must have when it is read."""
     if node.notes is None:
         node.notes = {}
@@ -148,8 +154,8 @@ def below_level(tensor: Tensor, level: int) -> Tensor:
 
 
 def pushforward(
-    op: Op, primals: tuple[Any, ...], tangents: list[Any], params: dict[Any, Any], outs: tuple[Any, ...]
-) -> list[Any]:
+    op: Op, primals: Operands, tangents: list[Tangent], params: Params, outs: tuple[Tensor, ...]
+) -> list[Tangent]:
     """The tangents of the outputs, None where there is none."""
     tangents = [
         tangent if tangent is not None and op.differentiable(position) else None
@@ -199,7 +205,9 @@ def _shaped(tangent: Tensor, out: Tensor) -> Tensor:
     return tangent
 
 
-def _named_values(names: tuple, op: Op, primals: tuple, params: dict, outs: tuple) -> list:
+def _named_values(
+    names: tuple[str, ...], op: Op, primals: tuple, params: Params, outs: tuple[Tensor, ...]
+) -> list[Tangent]:
     """The values that a rule's parameter names stand for: inputs, outputs or parameters of the operation."""
     codes = [op.save_code(name) for name in names]
     return [
@@ -208,14 +216,14 @@ def _named_values(names: tuple, op: Op, primals: tuple, params: dict, outs: tupl
     ]
 
 
-def _sum(terms: list) -> Any:
+def _sum(terms: list[Tensor]) -> Tangent:
     total = terms[0]
     for term in terms[1:]:
         total = total + term
     return total
 
 
-def _by_partials(op: Op, primals: tuple, tangents: list, params: dict, out: Tensor) -> Any:
+def _by_partials(op: Op, primals: Operands, tangents: list[Tangent], params: Params, out: Tensor) -> Tangent:
     terms = []
     for name, tangent in zip(op.inputs, tangents, strict=True):
         if tangent is not None:
@@ -225,7 +233,9 @@ def _by_partials(op: Op, primals: tuple, tangents: list, params: dict, out: Tens
     return _sum(terms)
 
 
-def _by_itself(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple) -> list:
+def _by_itself(
+    op: Op, primals: Operands, tangents: list[Tangent], params: Params, outs: tuple[Tensor, ...]
+) -> list[Tangent]:
     """A linear operation maps tangents as it maps values; an input without a tangent counts as zero."""
     given: list[Any] = []
     for position, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
@@ -244,7 +254,7 @@ def _by_itself(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple
     return [result if op.view else _shaped(result, outs[0])]
 
 
-def _on_tangent(op: Op, params: dict, tangent: Any) -> dict:
+def _on_tangent(op: Op, params: Params, tangent: Tensor) -> Params:
     """The parameters of a view of memory, told to look at the tangent's memory instead of the primal's."""
     if op.rare.step_from_base is not None and isinstance(tangent, Tensor) and type(tangent._array) is np.ndarray:
         if same_places(geometry_of(tangent._array), params["geometry"]):
@@ -256,7 +266,7 @@ def _zeros_like(primal: Tensor) -> Tensor:
     return tape.wrap(np.zeros(primal._array.shape, primal._array.dtype))
 
 
-def _by_product(op: Op, primals: tuple, tangents: list, params: dict) -> Any:
+def _by_product(op: Op, primals: Operands, tangents: list[Tangent], params: Params) -> Tangent:
     terms = []
     for position, tangent in enumerate(tangents):
         if tangent is not None:
@@ -265,7 +275,7 @@ def _by_product(op: Op, primals: tuple, tangents: list, params: dict) -> Any:
     return _sum(terms)
 
 
-def _by_biased_product(op: Op, primals: tuple, tangents: list, params: dict) -> Any:
+def _by_biased_product(op: Op, primals: Operands, tangents: list[Tangent], params: Params) -> Tangent:
     """A product with something added: linear in what is added, bilinear in the rest."""
     bias = op.inputs.index("bias") if "bias" in op.inputs else 0
     factors = [position for position in range(3) if position != bias]
@@ -281,7 +291,7 @@ def _by_biased_product(op: Op, primals: tuple, tangents: list, params: dict) -> 
     return _sum(terms)
 
 
-def _by_diagonal_pullback(op: Op, primals: tuple, tangents: list, params: dict, out: Tensor) -> Any:
+def _by_diagonal_pullback(op: Op, primals: Operands, tangents: list[Tangent], params: Params, out: Tensor) -> Tangent:
     """The pullback of an elementwise operation is diagonal: it is its own transpose, up to conjugation."""
     terms = []
     complex_ = out._array.dtype.kind == "c"
@@ -310,7 +320,9 @@ def conjugate_tensor(value: Tensor) -> Tensor:
 # --- transposing a pullback ------------------------------------------------------------------------------------------
 
 
-def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple) -> list:
+def _by_transposing(
+    op: Op, primals: Operands, tangents: list[Tangent], params: Params, outs: tuple[Tensor, ...]
+) -> list[Tangent]:
     """Run the pullback on unknown cotangents, and backpropagate the tangents through it."""
     recording = current_mode().grad
     with enable_grad():
@@ -339,7 +351,7 @@ def _by_transposing(op: Op, primals: tuple, tangents: list, params: dict, outs: 
     return answers
 
 
-def _is_watched(values: tuple) -> bool:
+def _is_watched(values: Operands) -> bool:
     """True if a level outside, of forward mode or around a batch, follows one of these values."""
     for value in values:
         if isinstance(value, Tensor) and (value._tangent is not None or type(value._array) is not np.ndarray):
@@ -352,7 +364,7 @@ def _is_watched(values: tuple) -> bool:
 
 def unknown_cotangent(out: Tensor, level: int) -> Tensor:
     """A leaf like `out` that requires grad; if batches take part, on the tape inside the innermost."""
-    array: Any = np.zeros(out._array.shape, out._array.dtype)
+    array: Array = np.zeros(out._array.shape, out._array.dtype)
     if level:
         array = Batched(array, level, False)
     leaf = tape.wrap(array)
@@ -360,8 +372,15 @@ def unknown_cotangent(out: Tensor, level: int) -> Tensor:
     return leaf
 
 
-def _pulled_back(op: Op, primals: tuple, tangents: list, params: dict, outs: tuple, cotangents: tuple) -> list:
-    g: Any = cotangents[0]
+def _pulled_back(
+    op: Op,
+    primals: Operands,
+    tangents: list[Tangent],
+    params: Params,
+    outs: tuple[Tensor, ...],
+    cotangents: tuple[Cotangent, ...],
+) -> list:
+    g: Cotangent = cotangents[0]
     if op.outputs != 1 and not op.first_only:
         g = tuple(
             _zeros_like(out) if cotangent is None else cotangent

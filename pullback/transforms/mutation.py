@@ -6,13 +6,16 @@ handle, once for each version that a graph still needs; a value that is never wr
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 import numpy as np
 
 from ..core.tape import wrap
 from ..core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
 
 
 class Handle:
@@ -28,7 +31,7 @@ class MutationContext:
 
     def __init__(self) -> None:
         self.cloned: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
-        self.tid_to_weakhandle: WeakValueDictionary[tuple[Any, ...], Handle] = WeakValueDictionary()
+        self.tid_to_weakhandle: WeakValueDictionary[tuple[int, int], Handle] = WeakValueDictionary()
         self.by_memory: dict[int, WeakSet[Handle]] = {}
         self.open: bool = True
 
@@ -65,7 +68,7 @@ class MutationContext:
         self.tid_to_weakhandle.clear()
 
 
-def owner_of(array: Any) -> Any:
+def owner_of(array: Array) -> Array:
     """The array whose memory a view looks at."""
     while isinstance(getattr(array, "base", None), np.ndarray):
         array = array.base

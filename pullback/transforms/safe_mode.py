@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.grad_mode import ModeSwitch, _decorate
 from ..core.mode import ASKED, IN_RULES, Mode, current_mode, set_mode
@@ -17,6 +17,11 @@ from ..core.op import Op
 from ..core.tape import wrap
 from ..core.tensor import Tensor
 from ..kernels.absolute_zero import sum_of_products, with_absolute_zeros
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Cotangent, Gradient
+    from ..core.engine import Sweep
+    from ..core.node import Node
 
 
 class safe_gradients(ModeSwitch):
@@ -71,7 +76,7 @@ def counterpart(op: Op) -> Op:
     return op.computing(sum_of_products(op)) if op.kind == "bilinear" and len(op.inputs) == 2 else op
 
 
-def call_rules_on_tensors(sweep: Any, node: Any, cotangent: Any) -> list[Any]:
+def call_rules_on_tensors(sweep: Sweep, node: Node, cotangent: Cotangent) -> list[Gradient]:
     """The arrays that a node sends to its edges, computed by its rules on tensors in a pass that is not recorded."""
     parts = cotangent if isinstance(cotangent, (tuple, list)) else (cotangent,)
     given = tuple(None if part is None else wrap(part) for part in parts)
@@ -95,6 +100,6 @@ class rules_running:
         if self.mode.safe:
             set_mode(self.mode.replace(safe=IN_RULES))
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.mode.safe:
             set_mode(self.mode)

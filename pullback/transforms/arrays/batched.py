@@ -18,6 +18,25 @@ from ...core import seams
 from ...core.mode import current_mode
 from ...kernels.thresholds import OUTER_BY_COLUMNS
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ...core.basics.types import (
+        Arguments,
+        Array,
+        Axis,
+        DType,
+        Function,
+        Index,
+        Keywords,
+        Operand,
+        Operands,
+        Params,
+        Result,
+        Shape,
+    )
+    from ...core.op import Op
+
 PAGE: str = "docs/howto/transforms.md has examples."
 CONTROL_FLOW: str = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that: "
@@ -55,14 +74,14 @@ class DynamicShape(NotBatchable):
     """The size of a result depends on values: not even a loop over examples would make a batch of it."""
 
 
-def raw(value: Any) -> Any:
+def raw(value: Array) -> Array:
     """The array-like with NumPy's attributes inside a value: a Tensor's array, anything else as it is."""
     if type(value) is Batched or not hasattr(value, "_pullback_apply"):
         return value
     return value._array
 
 
-def all_values(value: Any) -> np.ndarray:
+def all_values(value: Array) -> np.ndarray:
     """The numbers of every example, for checks that each of them has to pass."""
     while type(value) is not ndarray:
         if type(value) is Batched:
@@ -74,12 +93,12 @@ def all_values(value: Any) -> np.ndarray:
     return value
 
 
-def level_of(value: Any) -> int:
+def level_of(value: Array) -> int:
     """The level of a batch; 0 for anything else."""
     return value.level if type(value) is Batched else 0
 
 
-def params_level(params: dict[Any, Any]) -> int:
+def params_level(params: Params) -> int:
     level = 0
     for value in params.values():
         kind = type(value)
@@ -103,39 +122,39 @@ class Batched:
     __slots__ = ("array", "level", "batched", "shape", "dtype", "__weakref__")
     if TYPE_CHECKING:  # what is added below and in those files
 
-        def __add__(self, other: Any) -> Any: ...
-        def __mul__(self, other: Any) -> Any: ...
+        def __add__(self, other: Operand) -> Array: ...
+        def __mul__(self, other: Operand) -> Array: ...
 
     __array_priority__ = 2000
 
-    def __init__(self, array: Any, level: int, batched: bool = True) -> None:
+    def __init__(self, array: Array, level: int, batched: bool = True) -> None:
         if level > current_mode().batch_level:  # every operation on a batch makes another one
             raise RuntimeError(ESCAPED)
-        self.array: Any = array
+        self.array: Array = array
         self.level: int = level
         self.batched: bool = batched
         plain = array if type(array) is ndarray else raw(array)
-        self.shape: Any = plain.shape[1:] if batched else plain.shape
-        self.dtype: Any = plain.dtype
+        self.shape: Shape = plain.shape[1:] if batched else plain.shape
+        self.dtype: DType = plain.dtype
 
     # --- operations and NumPy's functions ---
 
-    def _pullback_apply(self, op: Any, inputs: tuple[Any, ...], params: dict[Any, Any] | None) -> Any:
+    def _pullback_apply(self, op: Op, inputs: Operands, params: Params | None) -> Result:
         return seams.apply_batched(op, inputs, params)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Array:
         return seams.get_item(self, index)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Operand, **kwargs: Any) -> Result:
         return seams.ufunc_of_batches(ufunc, method, inputs, kwargs)
 
-    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def __array_function__(self, function: Function, types: Any, args: Arguments, kwargs: Keywords) -> Result:
         return seams.function_of_batches(function, types, args, kwargs)
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: Operand) -> Array:
         return seams.product_of_batches(self, other)
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: Operand) -> Array:
         return seams.product_of_batches(other, self)
 
     # --- attributes of arrays ---
@@ -160,7 +179,7 @@ class Batched:
         return self.size * self.dtype.itemsize
 
     @property
-    def strides(self) -> tuple[Any, ...]:
+    def strides(self) -> Shape:
         plain = raw(self.array)
         return tuple(plain.strides[1:]) if self.batched else tuple(plain.strides)
 
@@ -169,7 +188,7 @@ class Batched:
         return self.example(0).flags if self.batched and len(raw(self.array)) else raw(self.array).flags
 
     @property
-    def base(self) -> Any:
+    def base(self) -> Array:
         return self.array  # never this object's own memory
 
     @property
@@ -188,12 +207,12 @@ class Batched:
 
         return imag(self) if self.dtype.kind == "c" else self * 0
 
-    def example(self, number: int) -> Any:
+    def example(self, number: int) -> Array:
         """The array of one example, without history."""
         plain = raw(self.array)
         return plain[number, ...] if self.batched else plain
 
-    def same(self, array: Any, batched: bool | None = None) -> Batched:
+    def same(self, array: Array, batched: bool | None = None) -> Batched:
         """A batch of the same level around another array."""
         return Batched(array, self.level, self.batched if batched is None else batched)
 
@@ -202,7 +221,7 @@ class Batched:
             raise TypeError("len() of a 0-d tensor")
         return self.shape[0]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Array]:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
@@ -210,7 +229,7 @@ class Batched:
 
     # --- values of an example, which only exist if all examples share one ---
 
-    def value(self, complaint: str = CONTROL_FLOW) -> Any:
+    def value(self, complaint: str = CONTROL_FLOW) -> Array:
         """The array that all examples share; an error if they have one each."""
         if self.batched:
             if self.level > current_mode().batch_level:
@@ -219,7 +238,7 @@ class Batched:
         inside = raw(self.array)
         return inside.value(complaint) if type(inside) is Batched else inside
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: DTypeLike | None = None, copy: Any = None) -> np.ndarray:
         return np.asarray(self.value(), dtype)
 
     def __bool__(self) -> bool:
@@ -243,7 +262,7 @@ class Batched:
     def tolist(self) -> Any:
         return self.value(ITEM).tolist()
 
-    def nonzero(self) -> Any:
+    def nonzero(self) -> Array:
         if not self.batched:
             return np.asarray(self).nonzero()
         raise DynamicShape(NONZERO)
@@ -258,7 +277,7 @@ class Batched:
 
     # --- methods that forwards and rules use ---
 
-    def astype(self, dtype: Any, copy: bool = True, **_: Any) -> Batched:
+    def astype(self, dtype: DTypeLike, copy: bool = True, **_: Any) -> Batched:
         from ...ops.casting import cast
 
         return self if self.dtype == dtype and not copy else cast(self, dtype=np.dtype(dtype))
@@ -292,7 +311,7 @@ class Batched:
 
     flatten = ravel
 
-    def squeeze(self, axis: Any = None) -> Batched:
+    def squeeze(self, axis: Axis = None) -> Batched:
         named = range(self.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         drop = {a % max(self.ndim, 1) for a in named}
         return self.reshape(tuple(n for i, n in enumerate(self.shape) if i not in drop or n != 1))
@@ -307,12 +326,12 @@ class Batched:
 
         return reduction_method(self, name)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Array) -> None:
         target = self[index]
         np.copyto(target, value, casting="unsafe")
 
 
-def complete_shape(shape: tuple[Any, ...], size: int) -> tuple[Any, ...]:
+def complete_shape(shape: Shape, size: int) -> Shape:
     """A shape with -1 filled in."""
     if -1 not in shape:
         return shape
@@ -325,7 +344,7 @@ def complete_shape(shape: tuple[Any, ...], size: int) -> tuple[Any, ...]:
 # --- arithmetic ------------------------------------------------------------------------------------------------------
 
 
-def outer_product(a: Any, b: Any) -> Any:
+def outer_product(a: Array, b: Array) -> Array:
     """(N, n, 1) * (N, 1, m): NumPy's inner loop would be as short as m."""
     left, right = a[..., 0], b[:, 0, :]
     if right.shape[1] > 4 or left.shape[1] < 8:
@@ -336,7 +355,7 @@ def outer_product(a: Any, b: Any) -> Any:
     return out
 
 
-def multiply(a: Any, b: Any) -> Any:
+def multiply(a: Array, b: Array) -> Array:
     if (
         type(a) is ndarray and type(b) is ndarray and a.ndim == 3 == b.ndim and a.shape[2] == 1 == b.shape[1]
         and a.shape[0] == b.shape[0] and a.dtype == b.dtype and b.shape[2] < OUTER_BY_COLUMNS
@@ -345,7 +364,7 @@ def multiply(a: Any, b: Any) -> Any:
     return a * b
 
 
-def align_inside(value: Any, ndim: int) -> Any:
+def align_inside(value: Array, ndim: int) -> Array:
     """The array inside a batch, with axes of size 1 behind the batch axis, so that examples broadcast from the right."""
     array = value.array
     missing = ndim - len(value.shape)
@@ -357,7 +376,7 @@ def align_inside(value: Any, ndim: int) -> Any:
     return np.reshape(array, (plain.shape[0],) + (1,) * missing + tuple(plain.shape[1:]))
 
 
-def elementwise(function: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
+def elementwise(function: Function, inputs: Operands) -> Result:
     """Call a function of single elements on batches, numbers and arrays."""
     level = ndim = 0
     for value in inputs:
@@ -383,8 +402,8 @@ def elementwise(function: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
     return Batched(result, level, batched)
 
 
-def _operator(function: Callable) -> Callable:
-    def method(self: Batched, other: Any) -> Any:
+def _operator(function: Function) -> Function:
+    def method(self: Batched, other: Operand) -> Array:
         kind = type(other)
         if kind is float or kind is int or kind is complex:
             return Batched(function(self.array, other), self.level, self.batched)
@@ -409,8 +428,8 @@ def _operator(function: Callable) -> Callable:
     return method
 
 
-def _reflected(function: Callable) -> Callable:
-    def method(self: Batched, other: Any) -> Any:
+def _reflected(function: Function) -> Function:
+    def method(self: Batched, other: Operand) -> Array:
         kind = type(other)
         if kind is float or kind is int or kind is complex:
             return Batched(function(other, self.array), self.level, self.batched)
@@ -434,7 +453,7 @@ for _name, _function in (
 ):  # fmt: skip
     setattr(Batched, f"__{_name}__", _operator(_function))
 Batched.__hash__ = object.__hash__  # type: ignore[method-assign]
-_UNARY: dict[str, Callable[[Any], Any]] = {
+_UNARY: dict[str, Callable[[Array], Array]] = {
     "neg": operator.neg, "pos": operator.pos, "abs": abs, "invert": operator.invert,
 }  # fmt: skip
 for _name, _unary in _UNARY.items():

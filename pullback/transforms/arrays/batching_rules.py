@@ -8,8 +8,8 @@ runs example by example, which is correct and slow (a warning says so, once).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,15 +17,19 @@ from ...core.basics.notices import warn_user
 from ...core.tape import wrap
 from .batched import NONZERO, Batched, DynamicShape, NotBatchable, level_of, params_level, raw
 
+if TYPE_CHECKING:
+    from ...core.basics.types import Array, Operand, Params, Result
+    from ...core.op import Op
+
 ndarray = np.ndarray
-Rule = Callable[[Any, list[Any], list[Any], dict[Any, Any], int], Any]
+Rule = Callable[["Op", list[Any], list[bool], dict[str, Any], int], Any]  # (op, values, flags, params, size)
 _PLAIN = frozenset((ndarray, float, int, bool, complex, type(None)))
 _BASIC = frozenset((int, slice, type(None), type(...)))
 
 
 def apply_batched(
-    op: Any, inputs: Any, params: dict[Any, Any] | None, level: int | None = None, held: int | None = None
-) -> Any:
+    op: Op, inputs: Sequence[Operand], params: Params | None, level: int | None = None, held: int | None = None
+) -> Result:
     """Run an operation on inputs of which some are batches, and wrap what comes out as batches of the same level.
 
     Callers that know them pass the innermost level of all (`level`) and of the parameters alone (`held`).
@@ -72,7 +76,7 @@ def apply_batched(
     return Batched(out, level) if type(out) is ndarray else wrap_results(out, level, True)
 
 
-def _broadcasts(values: list, flags: list) -> bool:
+def _broadcasts(values: list[Array], flags: list[bool]) -> bool:
     """True if one or two plain arrays broadcast as they are: the batch axis of one meets no axis, or that of the other."""
     if len(values) == 1:
         return True
@@ -84,7 +88,7 @@ def _broadcasts(values: list, flags: list) -> bool:
     return type(first) is not ndarray or first.ndim < second.ndim
 
 
-def wrap_results(out: Any, level: int, batched: bool) -> Any:
+def wrap_results(out: Result, level: int, batched: bool) -> Array:
     """The results of an operation as batches of a level; a tuple of several results stays a tuple."""
     if isinstance(out, (tuple, list)):
         return tuple(Batched(plain_payload(part), level, batched) for part in out)
@@ -93,26 +97,26 @@ def wrap_results(out: Any, level: int, batched: bool) -> Any:
     return Batched(plain_payload(out), level, batched)
 
 
-def plain_payload(value: Any) -> Any:
+def plain_payload(value: Array) -> Array:
     """The array of a Tensor without history; any other value as it is."""
     if is_tensor(value) and not value._requires_grad and value._tangent is None and value._view is None:
         return value.memory()
     return value
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: Array) -> bool:
     """True for a Tensor (and for a spelled array), False for arrays and batches."""
     return type(value) is not ndarray and hasattr(value, "_pullback_apply") and type(value) is not Batched
 
 
-def tensors_if_any(values: list[Any]) -> list[Any]:
+def tensors_if_any(values: list[Array]) -> list[Array]:
     """The values; if a Tensor is among them, with all arrays as Tensors, so that the tape outside records the operation."""
     if not any(is_tensor(value) for value in values):
         return values
     return [wrap(value) if isinstance(value, (np.ndarray, np.generic, Batched)) else value for value in values]
 
 
-def refuse_dynamic_shape(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def refuse_dynamic_shape(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Raise, for operations of which examples would have results of other shapes."""
     raise DynamicShape(NONZERO)
 
@@ -120,14 +124,14 @@ def refuse_dynamic_shape(op: Any, values: list[Any], flags: list[Any], params: d
 # --- rules -----------------------------------------------------------------------------------------------------------
 
 
-def ndim_of(value: Any, flag: bool) -> int:
+def ndim_of(value: Array, flag: bool) -> int:
     """The dims of one example."""
     if type(value) is ndarray:
         return value.ndim - flag
     return len(getattr(raw(value), "shape", ())) - flag
 
 
-def batch_elementwise(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_elementwise(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Run an elementwise operation: the axes of examples are aligned from the right, as in broadcasting."""
     if len(values) == 1:
         return op(values[0], **params)
@@ -135,7 +139,7 @@ def batch_elementwise(op: Any, values: list[Any], flags: list[Any], params: dict
     return op(*[align_axes(value, flag, ndim) for value, flag in zip(values, flags, strict=True)], **params)
 
 
-def align_axes(value: Any, flag: bool, ndim: int) -> Any:
+def align_axes(value: Array, flag: bool, ndim: int) -> Array:
     """A batch with axes of size 1 behind the batch axis, so that its examples have `ndim` axes; other values as they are."""
     if not flag:
         return value
@@ -147,14 +151,14 @@ def align_axes(value: Any, flag: bool, ndim: int) -> Any:
     return value.reshape(wanted) if type(value) is ndarray else np.reshape(value, wanted)
 
 
-def with_batch_axis(value: Any, flag: bool, size: int) -> Any:
+def with_batch_axis(value: Array, flag: bool, size: int) -> Array:
     """A value with the batch axis in front: repeated, as a view, if all examples share it."""
     if flag:
         return value
     return np.broadcast_to(value, (size, *(value.shape if type(value) is ndarray else np.shape(raw(value)))))
 
 
-def with_batch_axes(values: list[Any], flags: list[Any], size: int) -> list[Any]:
+def with_batch_axes(values: list[Array], flags: list[bool], size: int) -> list[Array]:
     """All values with the batch axis in front, whether examples differ in them or not."""
     return [with_batch_axis(value, flag, size) for value, flag in zip(values, flags, strict=True)]
 
@@ -163,8 +167,8 @@ _warned: set[str] = set()
 
 
 def example_by_example(
-    op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int, level: int = 0
-) -> Any:
+    op: Op, values: list[Array], flags: list[bool], params: Params, size: int, level: int = 0
+) -> Result:
     """Run the operation on one example after the other, which every operation can fall back to, and stack the results."""
     if op.name not in _warned and size > 16:
         _warned.add(op.name)
@@ -179,7 +183,7 @@ def example_by_example(
     return stack_results(results, op, values, flags, params)
 
 
-def stack_results(results: list[Any], op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any]) -> Any:
+def stack_results(results: list[Result], op: Op, values: list[Array], flags: list[bool], params: Params) -> Array:
     if not results:
         examples = [np.zeros(raw(v).shape[1:], raw(v).dtype) if f else v for v, f in zip(values, flags, strict=True)]
         out = op(*examples, **params)
@@ -195,7 +199,7 @@ def stack_results(results: list[Any], op: Any, values: list[Any], flags: list[An
         ) from error
 
 
-def _empty_batch(part: Any) -> Any:
+def _empty_batch(part: Array) -> Array:
     """A batch of no examples, of the shape of this one and with the history of what they would share."""
     return (part if hasattr(part, "_pullback_apply") else np.asarray(part))[None][:0]
 
@@ -203,7 +207,7 @@ def _empty_batch(part: Any) -> Any:
 # --- parameters that are batches (indices) ---------------------------------------------------------------------------
 
 
-def params_batched(params: dict[Any, Any], level: int) -> bool:
+def params_batched(params: Params, level: int) -> bool:
     """True if a parameter differs between examples."""
     return any(
         level_of(item) == level and item.batched
@@ -212,7 +216,7 @@ def params_batched(params: dict[Any, Any], level: int) -> bool:
     )
 
 
-def params_size(params: dict[Any, Any], level: int) -> int:
+def params_size(params: Params, level: int) -> int:
     return next(
         raw(item.array).shape[0]
         for value in params.values()
@@ -221,8 +225,8 @@ def params_size(params: dict[Any, Any], level: int) -> int:
     )
 
 
-def example_params(params: dict[Any, Any], number: int, level: int) -> dict[Any, Any]:
-    def one(value: Any) -> Any:
+def example_params(params: Params, number: int, level: int) -> Params:
+    def one(value: Array) -> Array:
         if isinstance(value, tuple):
             return tuple(one(item) for item in value)
         if level_of(value) == level:
@@ -232,13 +236,13 @@ def example_params(params: dict[Any, Any], number: int, level: int) -> dict[Any,
     return {name: one(value) for name, value in params.items()}
 
 
-def rule_with_batched_params(op: Any) -> Rule:
+def rule_with_batched_params(op: Op) -> Rule:
     """The rule where examples have parameters of their own: its layout's, or a loop."""
     if op.batch is not None and op.batch.own_index is not None:
         own: Rule = op.batch.own_index
         return own
 
-    def loop(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    def loop(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
         return example_by_example(op, values, flags, params, size, params_level(params))
 
     return loop
@@ -247,7 +251,7 @@ def rule_with_batched_params(op: Any) -> Rule:
 # --- indexing --------------------------------------------------------------------------------------------------------
 
 
-def get_item(batch: Batched, index: Any) -> Any:
+def get_item(batch: Batched, index: Array) -> Array:
     """`example[index]` for all examples."""
     items = index if type(index) is tuple else (index,)
     if batch.batched and type(batch.array) is ndarray and _BASIC.issuperset(map(type, items)):

@@ -6,8 +6,7 @@ public functions come here when something in them raised `NotBatchable`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,17 +19,20 @@ from ...utils._pytree import tree_flatten, tree_unflatten
 from ..forward_mode import batch_levels, set_tangent
 from .batched import CONTROL_FLOW, Batched, DynamicShape, NotBatchable, level_of, raw
 
+if TYPE_CHECKING:
+    from ...core.basics.types import Arguments, Array, Function, Keywords, Params, Result
 
-def _batch_take(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+
+def _batch_take(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     level = params["level"]
     return Batched(values[0][params["number"]] if flags[0] else values[0], level, False)
 
 
-def _batch_gather(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def _batch_gather(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     return Batched(np.stack(values), params["level"])
 
 
-def _batch_place(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def _batch_place(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """A batch of one example and zeros for the others: the transpose of taking that example."""
     (value,), number = values, params["number"]
     if flags[0]:
@@ -39,7 +41,7 @@ def _batch_place(op: Any, values: list, flags: list, params: dict, size: int) ->
     return Batched(np.stack([value if i == number else zeros for i in range(params["size"])]), params["level"])
 
 
-def _identity(x: Any, **_: Any) -> Any:
+def _identity(x: Array, **_: Any) -> Array:
     return x
 
 
@@ -68,9 +70,7 @@ gather_examples: Op = linear(
 _ANY_SIZE = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive")
 
 
-def call_example_by_example(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any], error: NotBatchable
-) -> Any:
+def call_example_by_example(function: Function, args: Arguments, kwargs: Keywords, error: NotBatchable) -> Array:
     """Call a function of tensors once for each example, and put the results together."""
     flat, spec = tree_flatten((args, kwargs))
     flat = [_leave_shared_levels(value) for value in flat]
@@ -92,7 +92,7 @@ def call_example_by_example(
     return tree_unflatten(joined, specs[0])
 
 
-def _leave_shared_levels(value: Any) -> Any:
+def _leave_shared_levels(value: Array) -> Array:
     """A tensor without history, out of the levels whose examples all share it."""
     while isinstance(value, Tensor) and type(value._array) is Batched and not value._array.batched:
         if value.requires_grad or value._tangent is not None:
@@ -102,7 +102,7 @@ def _leave_shared_levels(value: Any) -> Any:
     return value
 
 
-def _take_from(value: Any, number: int, size: int, level: int) -> Any:
+def _take_from(value: Array, number: int, size: int, level: int) -> Array:
     if isinstance(value, Tensor) and (level_of(value._array) == level or _has_tangent_at(value, level)):
         # also what all examples share: what each of them does with it is its own, and so is its gradient
         return apply(take_example, (value,), {"number": number, "size": size, "level": level})
@@ -114,7 +114,7 @@ def _has_tangent_at(value: Tensor, level: int) -> bool:
     return value._tangent is not None and any(level in batch_levels(tangent) for tangent in value._tangent.values())
 
 
-def _join(parts: tuple, level: int) -> Any:
+def _join(parts: tuple[Any, ...], level: int) -> Array:
     if not isinstance(parts[0], Tensor):
         if all(part == parts[0] for part in parts):
             return parts[0]

@@ -6,7 +6,7 @@ the axes that these look at come first, and are indexed together with the number
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,10 +14,14 @@ from ...ops.layouts import PICKED
 from .batched import Batched, level_of, params_level, raw
 from .batching_rules import align_axes, apply_batched, example_by_example, is_tensor, ndim_of, with_batch_axis
 
+if TYPE_CHECKING:
+    from ...core.basics.types import Array, Params, Result, Shape
+    from ...core.op import Op
+
 _ALL = slice(None)
 
 
-def batch_index(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_index(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Index with arrays that are the same for all examples: the batch is one more full slice."""
     index = params["index"]
     places = [place for place, item in enumerate(index) if not isinstance(item, slice)]
@@ -41,20 +45,20 @@ def batch_index(op: Any, values: list[Any], flags: list[Any], params: dict[Any, 
     return _run(op, [first, *others], changed)
 
 
-def _run(op: Any, arrays: list[Any], params: dict[Any, Any]) -> Any:
+def _run(op: Op, arrays: list[Array], params: Params) -> Result:
     """Run the operation, also on plain arrays with an index that is a batch of a level outside."""
     if params_level(params) and not any(is_tensor(array) for array in arrays):
         return apply_batched(op, arrays, params)
     return op(*arrays, **params)
 
 
-def _ndim_of_region(shape: tuple[int, ...], index: tuple[Any, ...]) -> int:
+def _ndim_of_region(shape: Shape, index: Array) -> int:
     """The number of axes of `x[index]`, for an x of this shape."""
     one = tuple(np.zeros(item.shape, np.intp) if type(item) is Batched else item for item in index)
     return np.broadcast_to(0, shape)[one].ndim
 
 
-def batch_own_index(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_own_index(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Index with arrays that differ between examples."""
     level, index = params_level(params), params["index"]
     places = [place for place, item in enumerate(index) if not isinstance(item, slice)]
@@ -88,17 +92,17 @@ def batch_own_index(op: Any, values: list[Any], flags: list[Any], params: dict[A
     return _restore_axes(_run(op, [first, *others], by_example), order)
 
 
-def _restore_axes(x: Any, order: list[int]) -> Any:
+def _restore_axes(x: Array, order: list[int]) -> Array:
     """Undo the transposition of an example's axes by `order`."""
     return np.transpose(x, (0, *[place + 1 for place in np.argsort(order).tolist()]))
 
 
-def _index_axes_first(region: Any, start: int, count: int) -> Any:
+def _index_axes_first(region: Array, start: int, count: int) -> Array:
     """The region that an index picks, with the axes of the index arrays moved in front of the others."""
     return np.moveaxis(region, _axes(start + 1, count), _axes(1, count)) if start else region
 
 
-def _index_axes_in_place(region: Any, start: int, count: int) -> Any:
+def _index_axes_in_place(region: Array, start: int, count: int) -> Array:
     return np.moveaxis(region, _axes(1, count), _axes(start + 1, count)) if start else region
 
 

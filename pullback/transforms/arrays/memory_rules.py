@@ -6,7 +6,7 @@ All examples have the layout that the parameters describe, so places are found f
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +15,14 @@ from ...core.views import after_steps
 from .batched import Batched, raw
 from .batching_rules import Rule, align_axes, example_by_example, is_tensor, with_batch_axes, with_batch_axis
 
+if TYPE_CHECKING:
+    from ...core.basics.types import Array, Params, Result
+    from ...core.op import Op
+
 _ALL = slice(None)
 
 
-def batch_view_steps(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_view_steps(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Repeat the steps of a view, each by its own rule; with a strided step among them, by the places it leads to."""
     from ...ops.indexing import pick
     from ...ops.striding import as_strided
@@ -38,7 +42,7 @@ def batch_view_steps(op: Any, values: list[Any], flags: list[Any], params: dict[
     return result.array
 
 
-def batch_edit_through_views(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_edit_through_views(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """A copy with other values (or zeros) at the places that the steps of a view lead to."""
     from ...ops.indexing import put, zero_at
 
@@ -68,7 +72,7 @@ def _lay_out(array: np.ndarray, own: np.ndarray, places: int) -> np.ndarray:
 def _for_arrays_only(rule: Rule) -> Rule:
     """A rule that runs on arrays alone; tensors, which have a history, go example by example."""
 
-    def checked(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    def checked(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
         if any(is_tensor(value) or type(value) is Batched for value in values):
             return example_by_example(op, values, flags, params, size)
         full = with_batch_axes(values, flags, size)
@@ -77,7 +81,7 @@ def _for_arrays_only(rule: Rule) -> Rule:
     return checked
 
 
-def batch_strided(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_strided(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Take a strided view: of contiguous examples one view of all, which writes go through; else a copy."""
     from ...ops.striding import contiguous_geometry
 
@@ -96,7 +100,7 @@ def batch_strided(op: Any, values: list[Any], flags: list[Any], params: dict[Any
     return np.lib.stride_tricks.as_strided(start, whole, tuple(step * x.itemsize for step in steps))
 
 
-def _copy_strided(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def _copy_strided(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     from ...ops.striding import _places, positions
 
     own = positions(params["geometry"])
@@ -104,7 +108,7 @@ def _copy_strided(op: Any, values: list, flags: list, params: dict, size: int) -
     return _lay_out(values[0], own, _places(own, target))[:, target]
 
 
-def _restride(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def _restride(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     from ...ops.striding import _places, positions
 
     out_of, into, shared = (positions(params[name]) for name in ("source", "target", "shared"))
@@ -117,7 +121,7 @@ def _restride(op: Any, values: list, flags: list, params: dict, size: int) -> An
     return memory[:, into]
 
 
-def _write_strided(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def _write_strided(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     from ...ops.striding import _places, positions
 
     own = positions(params["geometry"])

@@ -6,7 +6,7 @@ here too, for the tapes outside a batch.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,11 @@ from ...core.writes import alias_of, keep_tangents
 from .batched import Batched, raw
 from .batching_rules import apply_batched, is_tensor
 
+if TYPE_CHECKING:
+    from ...core.basics.types import Array
 
-def room_for_examples(fresh: np.ndarray, like: Any) -> Any:
+
+def room_for_examples(fresh: np.ndarray, like: Array) -> Array:
     """A fresh array, repeated for all examples that `like` has at its levels.
 
     Every level's memory is a Tensor, because what will be written there may be followed by the tape of that level.
@@ -48,7 +51,7 @@ def alias_inner_tensors(alias: Tensor) -> list[Tensor]:
     return [inside, *alias_inner_tensors(inside)]
 
 
-def is_followed(value: Any) -> bool:
+def is_followed(value: Array) -> bool:
     """True if a tape or a tangent outside this batch, or outside one around it, follows the value inside."""
     while type(value) is Batched:
         value = value.array
@@ -59,7 +62,7 @@ def is_followed(value: Any) -> bool:
     return False
 
 
-def without_history(array: Any) -> Any:
+def without_history(array: Array) -> Array:
     """The same memory, of which the tapes and tangents outside a batch know nothing."""
     if type(array) is not Batched:
         return array

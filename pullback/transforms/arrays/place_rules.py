@@ -7,15 +7,19 @@ whole slices becomes `gather` or `scatter`, which have an index for every elemen
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .batched import raw
 from .batching_rules import align_axes, example_by_example, ndim_of, with_batch_axes, with_batch_axis
 
+if TYPE_CHECKING:
+    from ...core.basics.types import Array, Params, Result, Shape
+    from ...core.op import Op
 
-def batch_along_with_indices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+
+def batch_along_with_indices(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Run `gather`, `scatter` and their like: along an axis, with an array of indices that has as many axes as the others."""
     ndim = len(params["shape"]) if "shape" in params else ndim_of(values[0], flags[0])
     if not ndim or any(ndim_of(value, flag) != ndim for value, flag in zip(values, flags, strict=True)):
@@ -27,7 +31,7 @@ def batch_along_with_indices(op: Any, values: list[Any], flags: list[Any], param
     return op(*full, **changed)
 
 
-def batch_slices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_slices(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Read or write slices at a list of indices, the second operand."""
     if not all(ndim_of(value, flag) for value, flag in zip(values, flags, strict=True)) or params.get("shape") == ():
         return example_by_example(op, values, flags, params, size)
@@ -38,7 +42,7 @@ def batch_slices(op: Any, values: list[Any], flags: list[Any], params: dict[Any,
     return _slices_by_own_index(op, full, changed) if flags[1] else op(*full, **changed)
 
 
-def _slices_by_own_index(op: Any, values: list, params: dict) -> Any:
+def _slices_by_own_index(op: Op, values: list[Array], params: Params) -> Result:
     """Read or write slices at a list of indices for each example, by the operation that has an index for every element."""
     from ...ops import scatter
 
@@ -58,7 +62,7 @@ def _slices_by_own_index(op: Any, values: list, params: dict) -> Any:
     return scatter.scatter_add(x, places, source if alpha == 1 else source * alpha, axis=axis)
 
 
-def _index_of_elements(index: Any, shape: tuple, axis: int) -> Any:
+def _index_of_elements(index: Array, shape: Shape, axis: int) -> Array:
     """A list of indices for each example, repeated for all elements of its slices."""
     rows, count = raw(index).shape
     beside = (1,) * (axis - 1), (1,) * (len(shape) - axis - 1)
@@ -67,7 +71,7 @@ def _index_of_elements(index: Any, shape: tuple, axis: int) -> Any:
     )
 
 
-def batch_fill_slices(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_fill_slices(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Write one number to slices."""
     x, index, value = values
     if not ndim_of(x, flags[0]):
@@ -86,7 +90,7 @@ def batch_fill_slices(op: Any, values: list[Any], flags: list[Any], params: dict
 # --- one long row ---
 
 
-def batch_take(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_take(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Take elements of an array by their places in it as one long row."""
     x, index = values
     if not flags[0]:
@@ -98,7 +102,7 @@ def batch_take(op: Any, values: list[Any], flags: list[Any], params: dict[Any, A
     return np.reshape(gather(row, _count_from_start(index, flags[1], size, raw(row).shape[1]), axis=1), (size, *shape))
 
 
-def batch_put(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_put(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Write, add or clear elements by their places in an array as one long row; with `shape`, in an array of zeros."""
     from ...ops import scatter
 
@@ -118,12 +122,12 @@ def batch_put(op: Any, values: list[Any], flags: list[Any], params: dict[Any, An
     return np.reshape(out, raw(x).shape)
 
 
-def _as_row(value: Any, flag: bool, size: int) -> Any:
+def _as_row(value: Array, flag: bool, size: int) -> Array:
     value = with_batch_axis(value, flag, size)
     return np.reshape(value, (size, math.prod(raw(value).shape[1:])))
 
 
-def _count_from_start(index: Any, flag: bool, size: int, length: int) -> Any:
+def _count_from_start(index: Array, flag: bool, size: int, length: int) -> Array:
     """Indices in rows of this length, the negative ones counted from the start."""
     index = _as_row(index, flag, size)
     return np.where(index < 0, index + length, index)
@@ -132,7 +136,7 @@ def _count_from_start(index: Any, flag: bool, size: int, length: int) -> Any:
 # --- sorted rows ---
 
 
-def batch_search_sorted(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_search_sorted(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Find where values belong in sorted rows: one row for all values, or one for each of their rows."""
     rows, wanted = values
     if ndim_of(rows, flags[0]) > 1:
@@ -143,6 +147,6 @@ def batch_search_sorted(op: Any, values: list[Any], flags: list[Any], params: di
     return np.reshape(op(rows, _as_row(wanted, flags[1], size), **params), (size, *shape))
 
 
-def batch_isin(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_isin(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Find which elements are in a set: one call if the set is the same for all examples, else a call for each."""
     return example_by_example(op, values, flags, params, size) if flags[1] else op(*values, **params)

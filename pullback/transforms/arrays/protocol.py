@@ -8,8 +8,8 @@ What is not there runs example by example; here are only those that ask for memo
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,15 @@ from .batched import CONTROL_FLOW, Batched, DynamicShape, NotBatchable, elementw
 from .batching_rules import align_axes, apply_batched, is_tensor, plain_payload, tensors_if_any
 from .terms import REDUCTIONS
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ...core.basics.types import Arguments, Array, Axis, Function, Keywords, Operands, Result, Shape
+
 ndarray = np.ndarray
 
 
-def ufunc_of_batches(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def ufunc_of_batches(ufunc: np.ufunc, method: str, inputs: Operands, kwargs: Keywords) -> Result:
     """`__array_ufunc__` of batches."""
     if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
         if len(inputs) == 1 and type(inputs[0].array) is ndarray:
@@ -58,21 +63,26 @@ def ufunc_of_batches(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwar
 
 
 def _reduce(
-    function: Callable, a: Batched, axis: Any = 0, dtype: Any = None, keepdims: Any = False, **rest: Any
+    function: Function,
+    a: Batched,
+    axis: Axis = 0,
+    dtype: DTypeLike | None = None,
+    keepdims: Any = False,
+    **rest: Any,
 ) -> Batched:
     if type(a) is not Batched or any(type(value) is Batched for value in rest.values()):
         return loop(function, (a,), {"axis": axis, "keepdims": keepdims, **rest})
     if is_tensor(a.array) and not a.shape:  # to torch, no dims means all of them: reduce over one of size 1
         a = a.reshape((1,))
         axis, keepdims = 0, False
-    kwargs = {"axis": _axes(a, axis), "keepdims": bool(keepdims) if keepdims is not np._NoValue else False}
+    kwargs: Keywords = {"axis": _axes(a, axis), "keepdims": bool(keepdims) if keepdims is not np._NoValue else False}
     kwargs |= {key: value for key, value in rest.items() if value is not np._NoValue and key != "out"}
     if dtype is not None:
         kwargs["dtype"] = dtype
     return a.same(plain_payload(function(a.array, **kwargs)))
 
 
-def _axes(a: Batched, axis: Any) -> Any:
+def _axes(a: Batched, axis: Axis) -> int | Shape:
     """Axes of one example as axes of the array inside."""
     shift, ndim = int(a.batched), len(a.shape)
     if axis is None:
@@ -84,7 +94,7 @@ def _axes(a: Batched, axis: Any) -> Any:
     return axis % ndim + shift
 
 
-def product_of_batches(a: Any, b: Any) -> Any:
+def product_of_batches(a: Array, b: Array) -> Array:
     """`a @ b`."""
     from ...ops.matmul import matmul as op
 
@@ -94,7 +104,7 @@ def product_of_batches(a: Any, b: Any) -> Any:
 # --- loops ---
 
 
-def loop(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
+def loop(function: Function, args: Arguments, kwargs: Keywords) -> Result:
     """Call a function of arrays example by example."""
     leaves = list(_leaves((args, kwargs)))
     level = max(map(level_of, leaves), default=0)
@@ -127,14 +137,14 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _rewrap(result: Any, level: int, batched: bool) -> Any:
+def _rewrap(result: Result, level: int, batched: bool) -> Result:
     if isinstance(result, (tuple, list)):
         parts = [_rewrap(part, level, batched) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     return Batched(plain_payload(result), level, batched) if hasattr(result, "dtype") else result
 
 
-def _stack(results: list, level: int) -> Any:
+def _stack(results: list[Result], level: int) -> Result:
     first = results[0]
     if isinstance(first, (tuple, list)):
         parts = [_stack(list(group), level) for group in zip(*results, strict=True)]
@@ -152,7 +162,7 @@ def _stack(results: list, level: int) -> Any:
 _REDUCING = {function.__name__: ufunc.reduce for ufunc, function in REDUCTIONS.items()}
 
 
-def reduction_method(batch: Batched, name: str) -> Callable[..., Any]:
+def reduction_method(batch: Batched, name: str) -> Function:
     """A method of ndarray on a batch."""
 
     def method(*args: Any, **kwargs: Any) -> Any:
@@ -168,7 +178,7 @@ def reduction_method(batch: Batched, name: str) -> Callable[..., Any]:
     return method
 
 
-def _inside(array: Any) -> Any:
+def _inside(array: Array) -> Array:
     """The array of one example, or its batch of an outer level: an object with the methods of ndarray."""
     plain = raw(array)
     return plain if type(plain) is Batched else np.asarray(plain)
@@ -176,11 +186,11 @@ def _inside(array: Any) -> Any:
 
 # --- functions -------------------------------------------------------------------------------------------------------
 
-FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+FUNCTIONS: dict[Function, Function] = {}
 
 
-def implements(*functions: Any) -> Callable[..., Any]:
-    def register(implementation: Callable) -> Callable:
+def implements(*functions: Function) -> Function:
+    def register(implementation: Function) -> Function:
         for function in functions:
             FUNCTIONS[function] = implementation
         return implementation
@@ -188,7 +198,7 @@ def implements(*functions: Any) -> Callable[..., Any]:
     return register
 
 
-def function_of_batches(function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def function_of_batches(function: Function, types: tuple[type, ...], args: Arguments, kwargs: Keywords) -> Result:
     """`__array_function__` of batches."""
     if any([kind is not Batched and hasattr(kind, "_pullback_apply") for kind in types]):
         return NotImplemented  # a tensor, or a name: it is the layer above
@@ -223,10 +233,10 @@ def _inside_of(value: Any) -> Any:
     return value.memory() if is_tensor(value) and not value.requires_grad and value._tangent is None else value
 
 
-def _of_matrices(function: Callable) -> Callable:
+def _of_matrices(function: Function) -> Function:
     """Functions of the last two axes that take any number of axes before them."""
 
-    def implementation(a: Batched, *args: Any, **kwargs: Any) -> Any:
+    def implementation(a: Batched, *args: Any, **kwargs: Any) -> Result:
         if type(a.array) is not ndarray:
             return loop(function, (a, *args), kwargs)
         return _rewrap(function(a.array, *args, **kwargs), a.level, a.batched)
@@ -234,12 +244,12 @@ def _of_matrices(function: Callable) -> Callable:
     return implementation
 
 
-_function: Any
+_function: Function
 for _function in (np.linalg.svd, np.linalg.eigvalsh, np.linalg.eigh, np.linalg.qr):
     FUNCTIONS[_function] = _of_matrices(_function)
 
 
-def _dynamic(function: Callable) -> Callable:
+def _dynamic(function: Function) -> Function:
     """Functions whose result is as long as values say: of a value that all examples share, or not at all."""
     return lambda a, *args, **kwargs: a.nonzero() if a.batched else function(a.value(), *args, **kwargs)
 
@@ -249,12 +259,12 @@ for _function in (np.nonzero, np.argwhere, np.flatnonzero, np.unique):
 
 
 @implements(np.shares_memory, np.may_share_memory)
-def _shares_memory(a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
+def _shares_memory(a: Array, b: Array, *args: Any, **kwargs: Any) -> bool:
     return np.may_share_memory(*[raw(v.array) if type(v) is Batched else v for v in (a, b)])
 
 
 @implements(np.copyto)
-def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+def copyto(dst: Array, src: Array, casting: Any = "same_kind", where: Any = True) -> None:
     """Write into the memory of a batch; one that all examples share cannot take a batch of values."""
     level = max(level_of(dst), level_of(src))
     target_batched = level_of(dst) == level and dst.batched

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
-from typing import Any
+from contextvars import ContextVar, Token
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...kernels.order import dense_order
 from .batched import Batched, raw
 
-_levels: ContextVar[tuple[Any, ...]] = ContextVar("pullback_randomness", default=())
+if TYPE_CHECKING:
+    from ...core.basics.types import Array, Shape
+
+_levels: ContextVar[tuple[tuple[int, str, int], ...]] = ContextVar("pullback_randomness", default=())
 
 
 class randomness_of_level:
@@ -21,13 +24,13 @@ class randomness_of_level:
         self.entry: tuple[int, str, int] = (level, randomness, size)
 
     def __enter__(self) -> None:
-        self.token: Any = _levels.set((*_levels.get(), self.entry))
+        self.token: Token[tuple[tuple[int, str, int], ...]] = _levels.set((*_levels.get(), self.entry))
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         _levels.reset(self.token)
 
 
-def draw_batched(draw: Callable[[tuple[Any, ...]], Any], shape: tuple[Any, ...]) -> Any:
+def draw_batched(draw: Callable[[Shape], Array], shape: Shape) -> Array:
     """Draw numbers by `draw(shape)` as the randomness of all levels of vmap demands: an array, or a batch."""
     levels = _levels.get()
     if not levels:
@@ -40,14 +43,14 @@ def draw_batched(draw: Callable[[tuple[Any, ...]], Any], shape: tuple[Any, ...])
     return array
 
 
-def draw_with_generator(draw: Callable[..., Any], generator: Any, shape: tuple[Any, ...], *args: Any) -> Any:
+def draw_with_generator(draw: Callable[..., Array], generator: Any, shape: Shape, *args: Any) -> Array:
     """Draw numbers by `draw(generator, shape, *args)` as the randomness of all levels of vmap demands."""
     if not _levels.get():
         return draw(generator, shape, *args)
     return draw_batched(lambda sizes: draw(generator, sizes, *args), shape)
 
 
-def memory_of_examples(array: Any) -> np.ndarray:
+def memory_of_examples(array: Array) -> np.ndarray:
     """An array in whose memory random numbers for `array` find their order.
 
     It has an axis in front for each level that wants different numbers, if only of steps of 0, and one example of all others.
@@ -69,7 +72,7 @@ def memory_of_examples(array: Any) -> np.ndarray:
     return np.broadcast_to(array[(*index, ...)], (*different.values(), *shape))
 
 
-def draw_in_memory_order(array: Any, draw: Callable[[tuple[int, ...], bool], np.ndarray], fresh: bool = True) -> Any:
+def draw_in_memory_order(array: Array, draw: Callable[[Shape, bool], np.ndarray], fresh: bool = True) -> Array:
     """Draw numbers for the shape of `array` by `draw(shape, contiguous)`, in the order of its memory: an array, or a batch.
 
     `fresh`: the numbers are for a new tensor of its layout, which has no gaps.
@@ -95,7 +98,7 @@ def draw_in_memory_order(array: Any, draw: Callable[[tuple[int, ...], bool], np.
     return values
 
 
-def draw_with_parameters(draw: Callable[..., Any], *parameters: Any) -> Any:
+def draw_with_parameters(draw: Callable[..., Array], *parameters: Array) -> Array:
     """Draw numbers by `draw(*parameters)`, where each example has parameters of its own: an array, or a batch."""
     levels = _levels.get()
     if not levels:
@@ -109,7 +112,7 @@ def draw_with_parameters(draw: Callable[..., Any], *parameters: Any) -> Any:
     return array
 
 
-def _with_examples(value: Any, different: list, sizes: tuple) -> np.ndarray:
+def _with_examples(value: Array, different: list[tuple[int, int]], sizes: Shape) -> np.ndarray:
     """An array with all examples of the levels in front."""
     shape, axes = np.shape(value), []
     value = raw(value)
@@ -121,7 +124,7 @@ def _with_examples(value: Any, different: list, sizes: tuple) -> np.ndarray:
     return np.broadcast_to(np.reshape(value, (*lengths, *shape)), (*sizes, *shape))
 
 
-def refuse_same(*arrays: Any) -> None:
+def refuse_same(*arrays: Array) -> None:
     """Complain about random numbers that should be the same for all examples but depend on each example."""
     levels = _levels.get()
     if not levels:
@@ -135,7 +138,7 @@ def refuse_same(*arrays: Any) -> None:
             )
 
 
-def refuse_different(array: Any) -> None:
+def refuse_different(array: Array) -> None:
     """Complain about a tensor that all examples share and that should be filled differently for each."""
     for level, randomness, _ in _levels.get():
         if randomness == "different" and not _differs_at(array, level):
@@ -145,7 +148,7 @@ def refuse_different(array: Any) -> None:
             )
 
 
-def _differs_at(array: Any, level: int) -> bool:
+def _differs_at(array: Array, level: int) -> bool:
     """True if an array has a value for each example of a level."""
     while type(array) is Batched:
         if array.level == level:
@@ -154,7 +157,7 @@ def _differs_at(array: Any, level: int) -> bool:
     return False
 
 
-def _check_allowed(levels: tuple) -> None:
+def _check_allowed(levels: tuple[tuple[int, str, int], ...]) -> None:
     for _, randomness, _ in levels:
         if randomness == "error":
             raise RuntimeError(

@@ -6,7 +6,7 @@ Weights that differ between examples, packed sequences and projections are left 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,14 +14,18 @@ from ...ops.batching import folding
 from .batched import Batched, raw
 from .batching_rules import example_by_example, with_batch_axis
 
+if TYPE_CHECKING:
+    from ...core.basics.types import Array, Operands, Params, Result
+    from ...core.op import Op
 
-def can_fold_batch(inputs: tuple[Any, ...], sizes: Any) -> bool:
+
+def can_fold_batch(inputs: Operands, sizes: Any) -> bool:
     """True if a layer with these inputs can take the examples of a batch as more sequences."""
     weights = [value._array for value in inputs[3:] if value is not None]
     return sizes is None and inputs[7] is None and all(_shared(array) for array in weights)
 
 
-def _shared(array: Any) -> bool:
+def _shared(array: Array) -> bool:
     """True if a value is the same for all examples of all levels."""
     while type(array) is Batched:
         if array.batched:
@@ -30,27 +34,27 @@ def _shared(array: Any) -> bool:
     return type(array) is np.ndarray
 
 
-def _fold_axis(value: Any, flag: bool, size: int, axis: int) -> Any:
+def _fold_axis(value: Array, flag: bool, size: int, axis: int) -> Array:
     """Merge the batch axis into an axis of the examples."""
     moved = np.moveaxis(with_batch_axis(value, flag, size), 0, axis)
     shape = raw(moved).shape
     return np.reshape(moved, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
 
 
-def _unfold_axis(value: Any, size: int, axis: int) -> Any:
+def _unfold_axis(value: Array, size: int, axis: int) -> Array:
     shape = raw(value).shape
     parts = np.reshape(value, (*shape[:axis], size, shape[axis] // size, *shape[axis + 1 :]))
     return np.moveaxis(parts, axis, 0)
 
 
-def _by_step(kept: Any, steps: int, gates: int, lead: tuple[int, ...]) -> Any:
+def _by_step(kept: Array, steps: int, gates: int, lead: tuple[int, ...]) -> Array:
     """Reshape the values that a layer saved for each row to axes (step, gate, sequence, unit), after the axes `lead`."""
     *_, rows, width = raw(kept).shape
     steps = steps if rows else 0  # not every kind of layer keeps all
     return np.reshape(kept, (*lead, steps, gates, rows // max(steps, 1), width // gates))
 
 
-def _by_row(kept: Any, lead: tuple[int, ...]) -> Any:
+def _by_row(kept: Array, lead: tuple[int, ...]) -> Array:
     steps, gates, sequences, units = raw(kept).shape[-4:]
     return np.reshape(kept, (*lead, steps * sequences, gates * units))
 
@@ -63,7 +67,7 @@ def _gate_counts(mode: str) -> tuple[int, int, int]:
 
 
 @folding
-def batch_recurrence(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def batch_recurrence(op: Op, values: list[Array], flags: list[bool], params: Params, size: int) -> Result:
     """Run all steps of a layer, with the examples as more sequences."""
     if any(flags[3:]):
         return example_by_example(op, values, flags, params, size)
@@ -81,9 +85,9 @@ def batch_recurrence(op: Any, values: list[Any], flags: list[Any], params: dict[
 
 
 def batch_recurrence_pullback(
-    cotangents: tuple[Any, ...], arrays: tuple[Any, ...], kept: tuple[Any, ...], needs: tuple[bool, ...],
-    params: dict[str, Any]
-) -> tuple[Any, ...] | None:  # fmt: skip
+    cotangents: tuple[Array, ...], arrays: tuple[Array, ...], kept: tuple[Array, ...], needs: tuple[bool, ...],
+    params: Params
+) -> tuple[Array, ...] | None:  # fmt: skip
     """The gradients, of the weights too for each example; None for values that kernels cannot take."""
     from ...kernels import recurrence
 
@@ -99,7 +103,7 @@ def batch_recurrence_pullback(
     if not size:
         return None
     axes = (1, 0, 0, 1, 0, 0)  # of outputs and the last states, of inputs and the first states
-    states: list[Any] = [
+    states: list[Array] = [
         None if value is None else _fold_axis(value, flag, size, axis) for value, flag, axis in zip(values, flags, axes)
     ]
     steps = len(states[3])

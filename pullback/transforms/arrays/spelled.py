@@ -13,13 +13,33 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import generic, ndarray
 
 from ...core.op import Op
 from .terms import INFIX, PREFIX, REDUCTIONS, Term, Unspeakable, made_again, terms_in, text
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ...core.basics.types import (
+        Arguments,
+        Array,
+        Cotangent,
+        Function,
+        Gradient,
+        Index,
+        Keywords,
+        Operand,
+        Operands,
+        Params,
+        Result,
+        SaveCode,
+        Values,
+    )
+    from ...core.node import Node
 
 UNCHANGING = ("reshape", "broadcast_to", "ravel", "squeeze", "transpose")  # where the shape is as before
 OPENED = 8  # functions in the formula of an operation up to which it is shown in place of the operation's name
@@ -35,9 +55,9 @@ class Spelled(np.lib.mixins.NDArrayOperatorsMixin):
     __slots__ = ("term", "value")
     __array_priority__ = 2000
 
-    def __init__(self, term: Term, value: Any) -> None:
+    def __init__(self, term: Term, value: Array) -> None:
         self.term: Term = term
-        self.value: Any = value
+        self.value: Array = value
         term.shape, term.dtype = value.shape, value.dtype
 
     shape = property(lambda self: self.value.shape)
@@ -51,10 +71,10 @@ class Spelled(np.lib.mixins.NDArrayOperatorsMixin):
     real = property(lambda self: self._attribute("real", self.value.real))
     imag = property(lambda self: self._attribute("imag", self.value.imag))
 
-    def _attribute(self, name: str, value: Any) -> Spelled:
+    def _attribute(self, name: str, value: Array) -> Spelled:
         return Spelled(Term(name, (self.term,), form="attribute"), value)
 
-    def _turned(self, value: Any) -> Spelled:
+    def _turned(self, value: Array) -> Spelled:
         """A matrix with its axes in another order, or in the same."""
         turned = self.value.T
         return self._attribute("T", value) if (value.shape, value.strides) == (turned.shape, turned.strides) else self
@@ -69,7 +89,7 @@ class Spelled(np.lib.mixins.NDArrayOperatorsMixin):
             return np.asarray(self.elements(), *args)
         raise Unspeakable("its elements as an array of NumPy's")
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Operand, **options: Any) -> Result:
         if options.get("out") is not None or method == "at":
             raise Unspeakable("memory to write into")
         name = ufunc.__name__
@@ -94,7 +114,9 @@ class Spelled(np.lib.mixins.NDArrayOperatorsMixin):
             return Spelled(Term(name, (inner.term,), form="prefix"), value)
         return spelled_as(name, inputs, options, value)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, function: Function, types: tuple[type, ...], args: Arguments, kwargs: Keywords
+    ) -> Result:
         value: Any = function(*valued(args), **valued(kwargs))
         is_array = isinstance(value, (ndarray, generic))
         if function is np.shape or not is_array and not isinstance(value, (tuple, list)):
@@ -109,7 +131,7 @@ class Spelled(np.lib.mixins.NDArrayOperatorsMixin):
 
     # --- operations ---
 
-    def _pullback_apply(self, op: Any, inputs: tuple[Any, ...], params: dict[str, Any] | None) -> Any:
+    def _pullback_apply(self, op: Op, inputs: Operands, params: Params | None) -> Result:
         """A call of an operation: what its formula says, where that is short; else its name."""
         params = params or {}
         value = op.forward(*valued(inputs), **valued(params))
@@ -129,13 +151,13 @@ class Spelled(np.lib.mixins.NDArrayOperatorsMixin):
             raise Unspeakable("its elements")
         return self.value
 
-    def __getitem__(self, index: Any) -> Spelled:
+    def __getitem__(self, index: Index) -> Spelled:
         return Spelled(Term("index", (self.term, termed(index)), form="index"), self.value[valued(index)])
 
     def __len__(self) -> int:
         return len(self.value)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Spelled]:
         return (self[number] for number in range(len(self.value)))
 
     def __bool__(self) -> bool:
@@ -153,7 +175,7 @@ class Spelled(np.lib.mixins.NDArrayOperatorsMixin):
         """The one element."""
         return self.elements().item()
 
-    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Spelled:
+    def astype(self, dtype: DTypeLike, *args: Any, **kwargs: Any) -> Spelled:
         """The same numbers in another dtype; shown where that is another one."""
         value = self.value.astype(dtype, *args, **kwargs)
         if value.dtype == self.value.dtype:
@@ -192,7 +214,7 @@ def _work(term: Term) -> int:
 _USUAL = {"keepdims": False, "dtype": None, "out": None, "axis": None, "initial": np._NoValue, "where": True}
 
 
-def _telling(options: dict[str, Any]) -> dict[str, Any]:
+def _telling(options: Keywords) -> Keywords:
     """Options of NumPy's functions without those that go without saying; (1,) as 1, an axis rather than several."""
     return {
         name: value[0] if type(value) is tuple and len(value) == 1 and type(value[0]) is int else value
@@ -237,7 +259,7 @@ def termed(value: Any) -> Any:
     return value.item() if kind is ndarray and not value.ndim or isinstance(value, generic) else value
 
 
-def spelled_as(name: str, args: Sequence[Any], options: dict[str, Any], value: Any) -> Any:
+def spelled_as(name: str, args: Sequence[Operand], options: Keywords, value: Result) -> Result:
     """A value, or several, as what a function of this name gives; what changes nothing is not shown."""
     if name in UNCHANGING and args and type(args[0]) is Spelled and args[0].shape == value.shape:
         if name != "transpose" or value.ndim < 2:
@@ -260,9 +282,9 @@ def by_shape_alone() -> Iterator[None]:
 
 
 @cache
-def operations() -> dict[str, Any]:
+def operations() -> dict[str, Op]:
     """The operations by the names that they are shown by: with their module where the name is NumPy's, too."""
-    found: dict[str, Any] = {}
+    found: dict[str, Op] = {}
     known: set[Op] = set()
     loaded = sorted(sys.modules.items(), key=lambda item: (not item[0].startswith("pullback.ops."), item[0]))
     held = [
@@ -285,7 +307,7 @@ def operations() -> dict[str, Any]:
     return found
 
 
-def label_of(op: Any) -> str:
+def label_of(op: Op) -> str:
     """The name that an operation is shown by."""
     for _ in range(2):
         for name, value in operations().items():
@@ -298,7 +320,7 @@ def label_of(op: Any) -> str:
 # --- rules ---
 
 
-def spell(node: Any, cotangent: Any, arrays: Any, called: dict[str, str]) -> list[Any]:
+def spell(node: Node, cotangent: Cotangent, arrays: Values, called: dict[str, str]) -> list[Any]:
     """Run a node's rules on spelled arrays: one for each edge, of the shape of the input.
 
     None for nothing, and for a rule that needs what names do not have. `called` are the names that users have for what
@@ -329,19 +351,19 @@ def spell(node: Any, cotangent: Any, arrays: Any, called: dict[str, str]) -> lis
         _names.reset(before)
 
 
-def cotangent_name(op: Any) -> str:
+def cotangent_name(op: Op) -> str:
     """The name of the cotangent: `g`, or `h` in the rules of a pullback, whose own input is `g`."""
     return "h" if "g" in op.inputs else "g"
 
 
-def name_of(op: Any, code: Any) -> str:
+def name_of(op: Op, code: SaveCode) -> str:
     """The name that rules have for a saved value (see `Plan.saves`)."""
     if type(code) is tuple:
         return f"{op.inputs[code[1]]}_shape"
     return code if type(code) is str else "out" if code < 0 else op.inputs[code]
 
 
-def shown_names(own: list[str], arrays: Any, called: dict[str, str], cotangent: str) -> list[str]:
+def shown_names(own: list[str], arrays: Values, called: dict[str, str], cotangent: str) -> list[str]:
     """The user's names, where they are names in Python that stand for nothing else in formulas; else the rule's own."""
 
     def shown(name: str) -> str:
@@ -367,7 +389,7 @@ def _named(value: Any, name: str, found: dict[int, Term]) -> Any:
     return value
 
 
-def _fitted(gradient: Any, node: Any, position: int) -> Any:
+def _fitted(gradient: Gradient, node: Node, position: int) -> Gradient:
     """A gradient with the sums that undo broadcasting, as the tape's edge adds them."""
     from ...core.cotangents import metadata_of
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import generic, ndarray
+
+if TYPE_CHECKING:
+    from ...core.basics.types import Function, Keywords
 
 ATOM = 20  # how tightly names, calls and numbers hold together
 SIGN = 13  # and a sign with what follows it
@@ -25,7 +28,7 @@ INFIX: dict[str, tuple[str, int]] = {
 }  # fmt: skip
 PREFIX: dict[str, str] = {"negative": "-", "invert": "~", "positive": "+"}
 # What the ufuncs of two operands are called where they reduce.
-REDUCTIONS: dict[np.ufunc, Any] = {
+REDUCTIONS: dict[np.ufunc, Function] = {
     np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min, np.logical_and: np.all,
     np.logical_or: np.any,
 }  # fmt: skip
@@ -45,12 +48,10 @@ class Term:
 
     __slots__ = ("head", "parts", "options", "form", "shape", "dtype")
 
-    def __init__(
-        self, head: str, parts: tuple[Any, ...] = (), options: dict[str, Any] | None = None, form: str = "call"
-    ):
+    def __init__(self, head: str, parts: tuple[Any, ...] = (), options: Keywords | None = None, form: str = "call"):
         self.head: str = head
         self.parts: tuple[Any, ...] = parts  # terms, constants, and tuples of both
-        self.options: dict[str, Any] = options or {}
+        self.options: Keywords = options or {}
         self.form: str = form  # 'name', 'infix', 'prefix', 'index', 'attribute' or 'call'
         self.shape: tuple[int, ...] = ()
         self.dtype: Any = None

@@ -62,6 +62,6 @@ class WrapperForm:
     __hash__ = object.__hash__
 
 
-def is_form(array: Any) -> bool:
+def is_form(array: object) -> bool:
     """True if this is the stand-in of a wrapper, whose class writes to the tensors inside itself."""
     return type(array) is WrapperForm

@@ -6,7 +6,8 @@ ReLU is in `piecewise.py`, sigmoid and tanh are in `pointwise.py`, softmax in `r
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,9 +22,12 @@ from .fusing import choose, drop, in_blocks, in_single, keep, limited, single, w
 from .layouts import along
 from .piecewise import piecewise_rule
 from .pointwise import sigmoid
-from .samples import arrays, reals
+from .samples import Draw, Sample, arrays, reals
 from .special import erf
 from .striding import in_order
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
 
 _SLOPE = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715
@@ -31,24 +35,24 @@ _CUBIC = 0.044715
 # --- smooth ---
 
 
-def _gelu(x: Any, approximate: str) -> Any:
+def _gelu(x: Array, approximate: str) -> Array:
     if approximate == "tanh":
         return 0.5 * x * (1 + np.tanh(_SLOPE * (x + _CUBIC * (x * x * x))))
     return 0.5 * x * (1 + erf(x * math.sqrt(0.5)))
 
 
-def _gelu_slope(x: Any, approximate: str) -> Any:
+def _gelu_slope(x: Array, approximate: str) -> Array:
     if approximate == "tanh":
         t = np.tanh(_SLOPE * (x + _CUBIC * (x * x * x)))
         return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_SLOPE * (1 + 3 * _CUBIC * (x * x)))
     return 0.5 * (1 + erf(x * math.sqrt(0.5))) + x * np.exp(-0.5 * (x * x)) * (1 / math.sqrt(2 * math.pi))
 
 
-def _gelu_backward(g: Any, x: Any, approximate: str) -> Any:
+def _gelu_backward(g: Array, x: Array, approximate: str) -> Array:
     return kernels.gelu_backward(g, x, approximate=approximate) if _are_alike(g, x) else NotImplemented
 
 
-def _are_alike(g: Any, x: Any) -> bool:
+def _are_alike(g: Array, x: Array) -> bool:
     """True if a cotangent has the shape and dtype of x, which the kernels of rules ask for."""
     return g.shape == x.shape and g.dtype == x.dtype
 
@@ -63,7 +67,7 @@ gelu: Op = op(
 )
 
 
-def _silu_pullback(g: Any, x: Any) -> Any:
+def _silu_pullback(g: Array, x: Array) -> Array:
     s = sigmoid(x)
     slope = s * (1 + x * (1 - s))
     return g * (np.conj(slope) if kind_of(x) == "c" else slope)
@@ -82,19 +86,19 @@ silu: Op = op(
 )
 
 
-def _softplus(x: Any, beta: float, threshold: float) -> Any:
+def _softplus(x: Array, beta: float, threshold: float) -> Array:
     scaled = x * beta
     low = np.where(scaled > threshold, threshold, scaled)
     return np.where(scaled > threshold, x, np.log1p(np.exp(low)) / beta)
 
 
-def _softplus_pullback(g: Any, x: Any, beta: float, threshold: float) -> Any:
+def _softplus_pullback(g: Array, x: Array, beta: float, threshold: float) -> Array:
     scaled = x * beta
     low = np.where(scaled >= threshold, threshold, scaled)  # at the threshold the slope is the curve's, and constant
     return g * np.where(scaled > threshold, 1, sigmoid(low))
 
 
-def _softplus_backward(g: Any, x: Any, beta: float, threshold: float) -> Any:
+def _softplus_backward(g: Array, x: Array, beta: float, threshold: float) -> Array:
     return kernels.softplus_backward(g, x, beta, threshold) if _are_alike(g, x) else NotImplemented
 
 
@@ -118,7 +122,7 @@ log_sigmoid: Op = op(
 )
 
 
-def _mish_pullback(g: Any, x: Any) -> Any:
+def _mish_pullback(g: Array, x: Array) -> Array:
     g, x = single(g, x)
     t = np.tanh(softplus(x, beta=1.0, threshold=20.0))
     return g * (t + x * sigmoid(x) * (1 - t * t))
@@ -136,36 +140,36 @@ mish: Op = op(
 # --- exponential below zero ---
 
 
-def _elu(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+def _elu(x: Array, alpha: float, scale: float, input_scale: float) -> Array:
     if x.size < MAYBE_BLOCKED:
         return _elu_block(x, alpha, scale, input_scale)
     return in_blocks(_elu_block, x, alpha=alpha, scale=scale, input_scale=input_scale)
 
 
-def _elu_block(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+def _elu_block(x: Array, alpha: float, scale: float, input_scale: float) -> Array:
     """One of the two terms is zero."""
     zero = zero_of(x)
     below, above = np.expm1(_times(np.minimum(zero, x), input_scale)), np.maximum(zero, x)
     return _times(below, alpha * scale) + _times(above, scale)
 
 
-def _times(x: Any, factor: float) -> Any:
+def _times(x: Array, factor: float) -> Array:
     return x if factor == 1 else x * factor
 
 
-def _elu_pullback(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+def _elu_pullback(g: Array, x: Array, alpha: float, scale: float, input_scale: float) -> Array:
     low = ~(x > 0)
     below = np.exp(drop(x >= 0, x) * input_scale) * (alpha * scale * input_scale)
     return choose(low, g * below, g * scale)
 
 
-def _elu_backward(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+def _elu_backward(g: Array, x: Array, alpha: float, scale: float, input_scale: float) -> Array:
     g, x = single(g, x)
     function = _smooth_elu_pullback if alpha * input_scale == 1 else _elu_pullback
     return in_blocks(function, g, x, alpha=alpha, scale=scale, input_scale=input_scale)
 
 
-def _smooth_elu_pullback(g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+def _smooth_elu_pullback(g: Array, x: Array, alpha: float, scale: float, input_scale: float) -> Array:
     """There is no kink: both slopes are 1 at 0."""
     return g * _times(np.exp(_times(np.minimum(x, zero_of(x)), input_scale)), scale)
 
@@ -184,31 +188,31 @@ celu: Op = op("CeluBackward0", _elu_block, **_ELU)
 # --- piecewise linear ---
 
 
-def _leaky_relu(x: Any, slope: float) -> Any:
+def _leaky_relu(x: Array, slope: float) -> Array:
     wide = widened(x)
     out = _leaky_relu_block(wide, slope) if x.size < MAYBE_BLOCKED else in_blocks(_leaky_relu_block, wide, slope=slope)
     return out if out.dtype is x.dtype else out.astype(x.dtype)
 
 
-def _leaky_relu_block(x: Any, slope: float) -> Any:
+def _leaky_relu_block(x: Array, slope: float) -> Array:
     return np.maximum(x, x * slope) if 0 < slope <= 1 else choose(x > 0, x, x * slope)
 
 
-def _leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
+def _leaky_relu_pullback(g: Array, x: Array, slope: float) -> Array:
     return choose(x > 0, g, g * slope)
 
 
-def _leaky_relu_backward(g: Any, x: Any, slope: float) -> Any:
+def _leaky_relu_backward(g: Array, x: Array, slope: float) -> Array:
     g, x = single(g, x)
     function = _rising_leaky_relu_pullback if 0 <= slope <= 1 else _leaky_relu_pullback
     return in_blocks(function, g, x, slope=slope) if g.size >= MAYBE_BLOCKED else function(g, x, slope)
 
 
-def _rising_leaky_relu_pullback(g: Any, x: Any, slope: float) -> Any:
+def _rising_leaky_relu_pullback(g: Array, x: Array, slope: float) -> Array:
     return g * np.maximum((x > 0).astype(g.dtype), slope)
 
 
-def _leaky_samples(draw: Any) -> Any:
+def _leaky_samples(draw: Draw) -> Iterable[Sample]:
     return [*reals(slope=0.1)(draw), *reals(slope=-0.5)(draw)]
 
 
@@ -237,7 +241,7 @@ rrelu_with_noise: Op = elementwise(
 )
 
 
-def _prelu_pullback(g: Any, x: Any, weight: Any) -> Any:
+def _prelu_pullback(g: Array, x: Array, weight: Array) -> Array:
     return choose(x > 0, g, g * weight)
 
 
@@ -259,24 +263,24 @@ prelu: Op = op(
 )
 
 
-def _hardtanh(x: Any, low: float, high: float) -> Any:
+def _hardtanh(x: Array, low: float, high: float) -> Array:
     out = limited(x, low, high) if x.size < MAYBE_BLOCKED else in_blocks(limited, x, low=low, high=high)
     return out if out.dtype is x.dtype else out.astype(x.dtype)
 
 
-def _kept_between(g: Any, x: Any, low: float, high: float) -> Any:
+def _kept_between(g: Array, x: Array, low: float, high: float) -> Array:
     return keep((x > low) & (x < high), g)
 
 
-def _dropped_between(g: Any, x: Any, low: float, high: float) -> Any:
+def _dropped_between(g: Array, x: Array, low: float, high: float) -> Array:
     return drop((x >= low) & (x <= high), g)
 
 
-def _kept_outside(g: Any, x: Any, lambd: float) -> Any:
+def _kept_outside(g: Array, x: Array, lambd: float) -> Array:
     return in_blocks(lambda g, x: keep((x < -lambd) | (x > lambd), g), g, x)
 
 
-def _hardtanh_pullback(g: Any, x: Any, low: float, high: float) -> Any:
+def _hardtanh_pullback(g: Array, x: Array, low: float, high: float) -> Array:
     return in_blocks(_kept_between, g, x, low=low, high=high)
 
 
@@ -290,7 +294,7 @@ hardtanh: Op = op(
 )
 
 
-def _hardsigmoid_pullback(g: Any, x: Any) -> Any:
+def _hardsigmoid_pullback(g: Array, x: Array) -> Array:
     return keep((x > -3) & (x < 3), g / 6)
 
 
@@ -305,7 +309,7 @@ hardsigmoid: Op = op(
 )
 
 
-def _hardswish_pullback(g: Any, x: Any) -> Any:
+def _hardswish_pullback(g: Array, x: Array) -> Array:
     g, x = single(g, x)
     return drop(x <= -3, choose(x >= 3, g, g * (x / 3 + 0.5)))
 
@@ -336,7 +340,7 @@ softshrink: Op = op(
 )
 
 
-def _threshold_pullback(g: Any, x: Any, limit: float) -> Any:
+def _threshold_pullback(g: Array, x: Array, limit: float) -> Array:
     return in_blocks(lambda g, x: drop(x <= limit, g), g, x)
 
 
@@ -352,18 +356,18 @@ threshold: Op = op(
 # --- gated: half of an axis decides how much of the other half passes ---
 
 
-def _halves(x: Any, axis: int) -> tuple:
+def _halves(x: Array, axis: int) -> tuple[Array, Array]:
     middle = x.shape[axis] // 2
     lead = (slice(None),) * axis
     return x[(*lead, slice(0, middle))], x[(*lead, slice(middle, None))]
 
 
-def _glu(x: Any, axis: int) -> Any:
+def _glu(x: Array, axis: int) -> Array:
     values, gates = _halves(x, axis)
     return values * sigmoid.forward(gates)
 
 
-def _glu_pullback(g: Any, x: Any, axis: int) -> Any:
+def _glu_pullback(g: Array, x: Array, axis: int) -> Array:
     values, gates = _halves(x, axis)
     s = sigmoid(gates)
     return np.concatenate((g * s, g * values * s * (1 - s)), axis=axis)

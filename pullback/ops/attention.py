@@ -7,7 +7,8 @@ probabilities and is scaled already. A query that may look at nothing has result
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,10 +22,16 @@ from .fusing import in_single, is_half
 from .layouts import ATTENTION
 from .matmul import matmul
 from .reductions import softmax
+from .samples import Draw, Sample
 from .striding import in_order
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
 
-def _attention(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale: float, causal: bool) -> tuple:
+
+def _attention(
+    query: Array, key: Array, value: Array, mask: Array | None, dropout: Array | None, scale: float, causal: bool
+) -> tuple[Any, ...]:
     if not query.flags.c_contiguous and (
         query.ndim != 4 or 0 in query.strides or any(x.strides[-1] != x.itemsize for x in (query, key, value))
     ):
@@ -35,7 +42,7 @@ def _attention(query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale:
     return kernels.attention(query, key, value, mask, dropout, scale=scale, causal=causal)
 
 
-def _probabilities(query: Any, key: Any, mask: Any, scale: float, causal: bool) -> Any:
+def _probabilities(query: Array, key: Array, mask: Array | None, scale: float, causal: bool) -> Array:
     scores = matmul(query, np.swapaxes(key, -1, -2)) * scale
     if mask is not None:
         scores = np.where(mask, scores, -math.inf) if kind_of(mask) == "b" else scores + mask
@@ -48,21 +55,21 @@ def _probabilities(query: Any, key: Any, mask: Any, scale: float, causal: bool) 
 
 
 def _attention_formula(
-    query: Any, key: Any, value: Any, mask: Any, dropout: Any, scale: float, causal: bool
+    query: Array, key: Array, value: Array, mask: Array | None, dropout: Array | None, scale: float, causal: bool
 ) -> tuple[Any, Any]:
     chances = _probabilities(query, key, mask, scale, causal)
     return matmul(chances if dropout is None else chances * dropout, value), chances
 
 
 def _attention_backward(
-    g: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    mask: Any,
-    dropout: Any,
-    outs: Any,
-    needs: tuple,
+    g: Array,
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array | None,
+    dropout: Array | None,
+    outs: tuple[Array, ...],
+    needs: tuple[bool, ...],
     scale: float,
     causal: bool,
 ) -> Any:
@@ -76,8 +83,16 @@ def _attention_backward(
 
 
 def _attention_pullback(
-    g: Any, query: Any, key: Any, value: Any, mask: Any, dropout: Any, needs: tuple, scale: float, causal: bool
-) -> tuple:
+    g: Array,
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array | None,
+    dropout: Array | None,
+    needs: tuple[bool, ...],
+    scale: float,
+    causal: bool,
+) -> tuple[Array | None, ...]:
     chances = _probabilities(query, key, mask, scale, causal)
     slopes = matmul(g, np.swapaxes(value, -1, -2))
     kept = chances
@@ -92,7 +107,7 @@ def _attention_pullback(
     )
 
 
-def _samples(draw: Any) -> Any:
+def _samples(draw: Draw) -> Iterator[Sample]:
     """Heads of few queries and of many, with each mask, and probabilities that were dropped."""
     for lead, queries, keys, width in (((2,), 2, 3, 2), ((2, 2), 4, 3, 5), ((0, 2), 3, 3, 2), ((2, 4), 130, 150, 16)):
         scores = (*lead, queries, keys)

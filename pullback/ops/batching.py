@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +17,14 @@ from ..core import seams
 from ..kernels.thresholds import WINDOWS_AT_ONCE
 from .casting import cast
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Params
+    from ..core.op import Op
+
 Rule = Callable[[Any, list[Any], list[Any], dict[Any, Any], int], Any]
 
 
-def _loop(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+def _loop(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Array:
     return seams.example_by_example(op, values, flags, params, size)
 
 
@@ -28,60 +32,60 @@ def folding(rule: Rule) -> Rule:
     """A rule that folds examples into another axis, which none at all would leave without a size."""
 
     @functools.wraps(rule)
-    def checked(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+    def checked(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Array:
         return (rule if size else _loop)(op, values, flags, params, size)
 
     return checked
 
 
-def _full(value: Any, flag: bool, size: int) -> Any:
+def _full(value: Array | None, flag: bool, size: int) -> Any:
     return value if value is None else seams.with_batch_axis(value, flag, size)
 
 
-def _all_full(values: list, flags: list, size: int) -> list:
+def _all_full(values: list[Any], flags: list[bool], size: int) -> list[Any]:
     return [_full(value, flag, size) for value, flag in zip(values, flags, strict=True)]
 
 
-def _fold(value: Any) -> Any:
+def _fold(value: Array) -> Array:
     """(batch, n, ...) as (batch * n, ...)."""
     return np.reshape(value, (value.shape[0] * value.shape[1], *value.shape[2:]))
 
 
-def _unfold(value: Any, size: int) -> Any:
+def _unfold(value: Array, size: int) -> Array:
     return np.reshape(value, (size, value.shape[0] // size, *value.shape[1:]))
 
 
-def leading(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def leading(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Array:
     """Operations that leave all leading axes alone: the batch is one more of them."""
     return op(*_all_full(values, flags, size), **params)
 
 
 @folding
-def samples(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def samples(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Array:
     """Operations on arrays of samples: more examples are more samples."""
     return _unfold(op(*map(_fold, _all_full(values, flags, size)), **params), size)
 
 
-def resampled(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def resampled(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Array:
     return op(values[0], **{**params, "axes": tuple(axis + 1 for axis in params["axes"])})
 
 
 # --- convolutions ---
 
 
-def _into_channels(value: Any) -> Any:
+def _into_channels(value: Array) -> Array:
     """(batch, n, channels, ...) as (n, batch * channels, ...): each example becomes a group of channels."""
     value = np.swapaxes(value, 0, 1)
     return np.reshape(value, (value.shape[0], value.shape[1] * value.shape[2], *value.shape[3:]))
 
 
-def _from_channels(value: Any, size: int) -> Any:
+def _from_channels(value: Array, size: int) -> Array:
     shape = (value.shape[0], size, value.shape[1] // size, *value.shape[2:])
     return np.swapaxes(np.reshape(value, shape), 0, 1)
 
 
 @folding
-def convolved(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def convolved(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Array:
     """`convolution` and its transpose: samples join the batch where the weight is shared, groups do where it is not."""
     x, weight = values[:2]
     if not flags[1]:
@@ -94,7 +98,7 @@ def convolved(op: Any, values: list[Any], flags: list[Any], params: dict[Any, An
     return _plus_bias(_from_channels(out, size), values, flags)
 
 
-def op_without_bias(op: Any) -> Any:
+def op_without_bias(op: Op) -> Op:
     from . import convolution
 
     pairs = {
@@ -104,7 +108,7 @@ def op_without_bias(op: Any) -> Any:
     return pairs.get(op, op)
 
 
-def _plus_bias(out: Any, values: list, flags: list) -> Any:
+def _plus_bias(out: Array, values: list[Any], flags: list[bool]) -> Array:
     if len(values) < 3:
         return out
     bias = values[2]
@@ -114,7 +118,7 @@ def _plus_bias(out: Any, values: list, flags: list) -> Any:
 
 
 @folding
-def convolved_weight(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def convolved_weight(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Any:
     """Gradients of weights, one for each example: groups of channels again."""
     g, x = _all_full(values, flags, size)
     if type(g) is np.ndarray is type(x) and size > 1:
@@ -123,12 +127,12 @@ def convolved_weight(op: Any, values: list[Any], flags: list[Any], params: dict[
     return _unfold(out, size)
 
 
-def _weights_by_parts(op: Any, g: Any, x: Any, params: dict[Any, Any]) -> Any:
+def _weights_by_parts(op: Op, g: Array, x: Array, params: Params) -> Array:
     """The same for a few examples at a time: the windows of one are several times as large as the example."""
     size, taps = len(g), math.prod(params["kernel"])
     windows = x.shape[2] * taps * math.prod(g.shape[3:]) * x.shape[1]
     step = max(WINDOWS_AT_ONCE // max(windows, 1), 1)
-    answer = None
+    answer: Any = None
     for first in range(0, size, step):
         part = slice(first, min(first + step, size))
         count = part.stop - part.start
@@ -145,7 +149,7 @@ def _weights_by_parts(op: Any, g: Any, x: Any, params: dict[Any, Any]) -> Any:
 
 
 @folding
-def channels_normalized(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def channels_normalized(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Any:
     """Batch norm: the channels of all examples side by side."""
     x, *parameters = _all_full(values, flags, size)
     folded = [None if value is None else _fold(value) for value in parameters]
@@ -156,7 +160,7 @@ def channels_normalized(op: Any, values: list[Any], flags: list[Any], params: di
     return (_from_channels(out, size), *(_unfold(value, size) for value in statistics))
 
 
-def normalized(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def normalized(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> tuple[Any, ...]:
     """Norms over trailing axes: parameters that differ between examples are applied afterwards."""
     x, *parameters = values
     x = _full(x, flags[0], size)
@@ -176,21 +180,21 @@ def normalized(op: Any, values: list[Any], flags: list[Any], params: dict[Any, A
 # --- losses ---
 
 
-def elementwise_loss(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def elementwise_loss(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Array:
     """Each example's losses reduced on their own."""
     full = _all_full(values, flags, size)
     losses = op(*full, **{**params, "reduction": "none"})
     return _reduced(losses, params["reduction"])
 
 
-def _reduced(losses: Any, reduction: str) -> Any:
+def _reduced(losses: Array, reduction: str) -> Array:
     axes = tuple(range(1, len(losses.shape)))
     if reduction == "none" or not axes:
         return losses
     return np.sum(losses, axis=axes) if reduction == "sum" else np.mean(losses, axis=axes)
 
 
-def _counts(target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
+def _counts(target: Array, weight: Array | None, ignore_index: int, dtype: np.dtype) -> Any:
     """The weight of each target in a mean; None if all have the same."""
     kept = target != ignore_index
     if weight is None:
@@ -198,13 +202,13 @@ def _counts(target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
     return np.where(kept, np.asarray(weight)[np.where(kept, target, 0)], 0)
 
 
-def _shared_classes(values: list, flags: list) -> bool:
+def _shared_classes(values: list[Any], flags: list[bool]) -> bool:
     """True if all examples share the weights of classes, and targets and weights are NumPy arrays inside."""
     return values[2] is None or not flags[2] and all(isinstance(seams.raw(value), np.ndarray) for value in values[1:])
 
 
 @folding
-def class_loss(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def class_loss(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Any:
     """Losses of classes; where examples have weights of their own for the classes, example by example."""
     if not _shared_classes(values, flags):
         return _loop(op, values, flags, params, size)
@@ -228,7 +232,7 @@ def class_loss(op: Any, values: list[Any], flags: list[Any], params: dict[Any, A
 
 
 @folding
-def placed_classes(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def placed_classes(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Array:
     """The transpose of `class_loss`."""
     if not _shared_classes(values, flags):
         return _loop(op, values, flags, params, size)
@@ -250,13 +254,13 @@ def placed_classes(op: Any, values: list[Any], flags: list[Any], params: dict[An
 # --- tables and attention ---
 
 
-def _one_table(indices: Any, size: int, rows: int) -> Any:
+def _one_table(indices: Array, size: int, rows: int) -> Array:
     """Indices into the tables of all examples, one below the other."""
     return indices + np.arange(size).reshape(-1, *(1,) * (len(indices.shape) - 1)) * rows
 
 
 @folding
-def collected(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def collected(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Array:
     """A table of gradients for each example."""
     if params["by_frequency"]:
         return _loop(op, values, flags, params, size)
@@ -268,7 +272,7 @@ def collected(op: Any, values: list[Any], flags: list[Any], params: dict[Any, An
 
 
 @folding
-def looked_up(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def looked_up(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Array:
     """Rows of a table, or of a table for each example."""
     if not flags[0]:
         return op(*values, **params)
@@ -282,7 +286,7 @@ def looked_up(op: Any, values: list[Any], flags: list[Any], params: dict[Any, An
     )
 
 
-def attended(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def attended(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Array:
     """Attention leaves leading axes alone; a mask with fewer of them gets the missing ones behind the batch."""
     query, key, value, mask, dropout = values
     operands = [_full(v, f, size) for v, f in zip((query, key, value), flags[:3], strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from ..kernels.thresholds import CAST_BY_BITS
 from .layouts import COPIED_INTO, ELEMENTWISE, LEADING, SAME
 from .samples import Draw, Sample, arrays
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
 
-def ready_for(dtype: Any, x: Any) -> Any:
+
+def ready_for(dtype: np.dtype, x: Array) -> Array:
     """Prepare an array so that NumPy's cast to a dtype gives torch's numbers: complex numbers become their real parts.
 
     Half precision is made of what single precision has left, and where there is no infinity numbers stop at the largest.
@@ -27,7 +30,7 @@ def ready_for(dtype: Any, x: Any) -> Any:
     return in_its_order(x, np.float32) if dtype.char == "e" and x.dtype.char == "d" else x
 
 
-def _cast(x: Any, dtype: Any) -> Any:
+def _cast(x: Array, dtype: np.dtype) -> Array:
     x = ready_for(dtype, x)
     if x.size >= CAST_BY_BITS and (x.dtype.char, dtype.char) in (("e", "f"), ("f", "e")) and x.flags.c_contiguous:
         from ..kernels.half import converted
@@ -36,7 +39,7 @@ def _cast(x: Any, dtype: Any) -> Any:
     return in_its_order(x, dtype)
 
 
-def _copied(target: Any, x: Any) -> Any:
+def _copied(target: Array, x: Array) -> Array:
     return beside(x, target) if type(x) is type(target) is np.ndarray and x.ndim > 1 else copy(x)
 
 
@@ -60,7 +63,7 @@ copied: Op = linear(
 )
 
 
-def copy_over(x: Any, source: Any) -> None:
+def copy_over(x: Array, source: Array) -> None:
     """Write `source` (broadcast, cast) over x."""
     try:
         np.copyto(x, ready_for(x.dtype, source), casting="unsafe")
@@ -68,7 +71,7 @@ def copy_over(x: Any, source: Any) -> None:
         pass  # all is written: somebody made errors of warnings
 
 
-def _copy_into(x: Any, source: Any) -> Any:
+def _copy_into(x: Array, source: Array) -> Array:
     out = empty(x.shape, x)
     copy_over(out, source)
     return out
@@ -88,11 +91,11 @@ copy_into: Op = linear(
 # Real and imaginary parts. These are linear over the real numbers only.
 
 
-def _as_real(x: Any) -> Any:
+def _as_real(x: Array) -> Array:
     return x[..., None].view(x.real.dtype)
 
 
-def _as_complex(x: Any) -> Any:
+def _as_complex(x: Array) -> Array:
     kind = np.dtype(np.complex64 if x.dtype.itemsize == 4 else np.complex128)
     if x.strides[-1] != x.dtype.itemsize:  # only cotangents: the function checks what users pass
         x = np.ascontiguousarray(x)
@@ -148,7 +151,7 @@ imag: Op = op(
 )
 
 
-def _conj(x: Any) -> Any:
+def _conj(x: Array) -> Array:
     if type(x) is not np.ndarray or x.flags.c_contiguous:
         return np.conj(x)
     out = with_steps_of(x)  # torch's is a view

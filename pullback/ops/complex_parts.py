@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from .piecewise import zero_gradient
 from .samples import arrays
 from .striding import in_order
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
+
 conj_physical: Op = op(
     "ConjPhysicalBackward0",
     np.conj,
@@ -26,13 +29,13 @@ conj_physical: Op = op(
 )
 
 
-def _angle(x: Any) -> Any:
+def _angle(x: Array) -> Array:
     if x.dtype.kind == "c":
         return in_order(np.angle(x))
     return np.where(np.isnan(x), x, np.where(x < 0, x.dtype.type(math.pi), x.dtype.type(0)))
 
 
-def _angle_pullback(g: Any, x: Any) -> Any:
+def _angle_pullback(g: Array, x: Array) -> Array:
     if kind_of(x) != "c":
         return zero_gradient(g)
     square = np.real(x * np.conj(x))
@@ -42,7 +45,7 @@ def _angle_pullback(g: Any, x: Any) -> Any:
 angle: Op = op("AngleBackward0", _angle, kind="real_pull", x=_angle_pullback)
 
 
-def _complex(a: Any, b: Any) -> Any:
+def _complex(a: Array, b: Array) -> Array:
     kind = np.complex128 if a.dtype.itemsize == 8 else np.complex64
     out = empty(np.broadcast_shapes(a.shape, b.shape), a, kind)
     out.real, out.imag = a, b

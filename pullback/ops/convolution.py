@@ -8,7 +8,8 @@ out as columns and add them back.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,43 +22,47 @@ from ..kernels.windows import Windows
 from .fusing import handing_on, in_single
 from .layouts import CONVOLVED, CONVOLVED_KEEPING, CONVOLVED_WEIGHT, SAMPLES
 from .reductions import sum_axes
+from .samples import Draw, Sample
 from .windows import added_back, columns, geometry
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Shape
 
 geometric = handing_on("stride", "padding", "dilation", "groups")
 
 # --- formulas: windows as columns, times weights as matrices ---
 
 
-def _matrix(weight: Any, groups: int) -> Any:
+def _matrix(weight: Array, groups: int) -> Array:
     """Weights (out, channels / groups, *kernel) as a matrix for each group."""
     return np.reshape(weight, (groups, weight.shape[0] // groups, math.prod(weight.shape[1:])))
 
 
-def _plus(x: Any, bias: Any) -> Any:
+def _plus(x: Array, bias: Array | None) -> Array:
     return x if bias is None else x + np.reshape(bias, (-1, *(1,) * (len(x.shape) - 2)))
 
 
-def _columns_in_groups(x: Any, places: Windows, groups: int) -> Any:
+def _columns_in_groups(x: Array, places: Windows, groups: int) -> Array:
     rows = x.shape[1] // groups * places.taps
     return np.reshape(columns(x, places), (x.shape[0], groups, rows, math.prod(places.output)))
 
 
 def _convolution_with_columns(
-    x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int
-) -> tuple:
+    x: Array, weight: Array, bias: Array | None, stride: Shape, padding: Shape, dilation: Shape, groups: int
+) -> tuple[Array, Array]:
     places = geometry(x.shape[2:], weight.shape[2:], stride, padding, dilation)
     found = _columns_in_groups(x, places, groups)
     out = np.matmul(_matrix(weight, groups), found)
     return _plus(np.reshape(out, (x.shape[0], weight.shape[0], *places.output)), bias), found
 
 
-def _convolution(x: Any, weight: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
+def _convolution(x: Array, weight: Array, stride: Shape, padding: Shape, dilation: Shape, groups: int) -> Array:
     return _convolution_with_columns(x, weight, None, stride, padding, dilation, groups)[0]
 
 
 def _convolution_input(
-    g: Any, weight: Any, spatial: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
-) -> Any:
+    g: Array, weight: Array, spatial: Shape, stride: Shape, padding: Shape, dilation: Shape, groups: int
+) -> Array:
     places = geometry(spatial, weight.shape[2:], stride, padding, dilation, g.shape[2:])
     n, outputs, count = g.shape[0], weight.shape[0] // groups, math.prod(places.output)
     parts = np.matmul(np.swapaxes(_matrix(weight, groups), 1, 2), np.reshape(g, (n, groups, outputs, count)))
@@ -65,8 +70,8 @@ def _convolution_input(
 
 
 def _convolution_weight(
-    g: Any, x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, groups: int
-) -> Any:
+    g: Array, x: Array, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape, groups: int
+) -> Array:
     places = geometry(x.shape[2:], kernel, stride, padding, dilation, g.shape[2:])
     n, outputs = g.shape[:2]
     left = np.reshape(g, (n, groups, outputs // groups, math.prod(places.output)))
@@ -74,7 +79,7 @@ def _convolution_weight(
     return np.reshape(np.sum(products, axis=0), (outputs, x.shape[1] // groups, *kernel))
 
 
-def _image_samples(draw: Any, kind: str = "") -> Any:
+def _image_samples(draw: Draw, kind: str = "") -> Iterator[Sample]:
     """Lines, images and volumes, with all that can be said of a convolution; `kind` is what the first array is."""
     for shape, out, size, stride, padding, dilation, groups in (
         ((2, 3, 5, 6), 4, (3, 2), (1, 1), (0, 0), (1, 1), 1),
@@ -104,26 +109,26 @@ def _image_samples(draw: Any, kind: str = "") -> Any:
 
 
 @in_single
-def _biased(x: Any, weight: Any, bias: Any, **geometry: Any) -> Any:
+def _biased(x: Array, weight: Array, bias: Array, **geometry: Any) -> Array:
     return kernels.convolution(x, weight, bias=bias, **geometry)
 
 
 @in_single
-def _transposed_biased(g: Any, weight: Any, bias: Any, **geometry: Any) -> Any:
+def _transposed_biased(g: Array, weight: Array, bias: Array, **geometry: Any) -> Array:
     return kernels.convolution_input(g, weight, bias=bias, **geometry)
 
 
 @geometric
-def _input_rule(g: Any, weight: Any, x_shape: tuple, **geometry: Any) -> Any:
+def _input_rule(g: Array, weight: Array, x_shape: Shape, **geometry: Any) -> Array:
     return convolution_input(g, conjugate(weight), spatial=tuple(x_shape[2:]), **geometry)
 
 
 @geometric
-def _weight_rule(g: Any, x: Any, weight_shape: tuple, **geometry: Any) -> Any:
+def _weight_rule(g: Array, x: Array, weight_shape: Shape, **geometry: Any) -> Array:
     return convolution_weight(g, conjugate(x), kernel=tuple(weight_shape[2:]), **geometry)
 
 
-def _bias_rule(g: Any) -> Any:
+def _bias_rule(g: Array) -> Array:
     return sum_axes(g, axis=(0, *range(2, len(g.shape))), keepdims=False)
 
 
@@ -154,7 +159,7 @@ convolution_biased: Op = op(
 )
 
 
-def _keeping(x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dilation: tuple, groups: int) -> Any:
+def _keeping(x: Array, weight: Array, bias: Array, stride: Shape, padding: Shape, dilation: Shape, groups: int) -> Any:
     if not x.size:
         return NotImplemented
     found = kernels.convolution_keeping(x, weight, bias, stride=stride, padding=padding, dilation=dilation)
@@ -164,7 +169,9 @@ def _keeping(x: Any, weight: Any, bias: Any, stride: tuple, padding: tuple, dila
 
 
 @geometric
-def _keeping_rule(g: Any, x: Any, weight: Any, needs: tuple, **geometry: Any) -> tuple:
+def _keeping_rule(
+    g: Array, x: Array, weight: Array, needs: tuple[bool, ...], **geometry: Any
+) -> tuple[Array | None, ...]:
     return (
         _input_rule(g, weight, tuple(x.shape), *geometry.values()) if needs[0] else None,
         _weight_rule(g, x, tuple(weight.shape), *geometry.values()),
@@ -173,7 +180,9 @@ def _keeping_rule(g: Any, x: Any, weight: Any, needs: tuple, **geometry: Any) ->
 
 
 @geometric
-def _keeping_backward(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, **geometry: Any) -> Any:
+def _keeping_backward(
+    g: Array, x: Array, weight: Array, extras: tuple[Any, ...], needs: tuple[bool, ...], **geometry: Any
+) -> tuple[Any, ...]:
     if not x.size:
         return NotImplemented
     for_input = convolution_input(g, weight, spatial=x.shape[2:], **geometry) if needs[0] else None
@@ -194,7 +203,7 @@ convolution_keeping: Op = fused(  # where the weight's gradient will be wanted; 
 )
 
 
-def _cropped(out: Any, shape: tuple) -> Any:
+def _cropped(out: Array, shape: Shape) -> Array:
     """A convolution may have more positions than the gradient it is the cotangent of: output padding made them."""
     if tuple(out.shape[2:]) == tuple(shape[2:]):
         return out
@@ -202,12 +211,12 @@ def _cropped(out: Any, shape: tuple) -> Any:
 
 
 @geometric
-def _transposed_input_rule(u: Any, weight: Any, g_shape: tuple, **geometry: Any) -> Any:
+def _transposed_input_rule(u: Array, weight: Array, g_shape: Shape, **geometry: Any) -> Array:
     return _cropped(convolution(u, conjugate(weight), **geometry), g_shape)
 
 
 @geometric
-def _transposed_weight_rule(u: Any, g: Any, weight_shape: tuple, **geometry: Any) -> Any:
+def _transposed_weight_rule(u: Array, g: Array, weight_shape: Shape, **geometry: Any) -> Array:
     return convolution_weight(conjugate(g), u, kernel=tuple(weight_shape[2:]), **geometry)
 
 
@@ -239,12 +248,12 @@ convolution_input_biased: Op = op(
 
 
 @geometric
-def _weight_map_left(v: Any, x: Any, g_shape: tuple, **geometry: Any) -> Any:
+def _weight_map_left(v: Array, x: Array, g_shape: Shape, **geometry: Any) -> Array:
     return _cropped(convolution(conjugate(x), v, **geometry), g_shape)
 
 
 @geometric
-def _weight_map_right(v: Any, g: Any, x_shape: tuple, **geometry: Any) -> Any:
+def _weight_map_right(v: Array, g: Array, x_shape: Shape, **geometry: Any) -> Array:
     return convolution_input(conjugate(g), v, spatial=tuple(x_shape[2:]), **geometry)
 
 
@@ -267,27 +276,27 @@ convolution_weight: Op = op(
 windowed = handing_on("kernel", "stride", "padding", "dilation")
 
 
-def _unfold(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple) -> Any:
+def _unfold(x: Array, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape) -> Array:
     found = columns(x, geometry(x.shape[2:], kernel, stride, padding, dilation))
     return np.reshape(found, (x.shape[0], math.prod(found.shape[1:-1]), found.shape[-1]))
 
 
-def _fold(x: Any, spatial: tuple, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple) -> Any:
+def _fold(x: Array, spatial: Shape, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape) -> Array:
     places = geometry(spatial, kernel, stride, padding, dilation)
     return added_back(np.reshape(x, (x.shape[0], x.shape[1] // places.taps, places.taps, x.shape[2])), places)
 
 
 @windowed
-def _unfold_rule(g: Any, x_shape: tuple, **window: Any) -> Any:
+def _unfold_rule(g: Array, x_shape: Shape, **window: Any) -> Array:
     return fold(g, spatial=tuple(x_shape[2:]), **window)
 
 
 @windowed
-def _fold_rule(g: Any, **window: Any) -> Any:
+def _fold_rule(g: Array, **window: Any) -> Array:
     return unfold(g, **window)
 
 
-def _column_samples(draw: Any, folded: bool = False) -> Any:
+def _column_samples(draw: Draw, folded: bool = False) -> Iterator[Sample]:
     for (x, weight), params in _image_samples(draw):
         window = {"kernel": weight.shape[2:], **{name: params[name] for name in ("stride", "padding", "dilation")}}
         if not folded:

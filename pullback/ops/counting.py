@@ -6,7 +6,8 @@ They are operations, not plain functions, so that `vmap` can run them on batches
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,18 +16,21 @@ from .layouts import FOUND_AMONG, SEARCHED, UNKNOWN_SHAPE, along
 from .samples import arrays
 from .striding import in_order
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Axes
+
 BOOL = np.dtype(bool)
 
 
-def _counting(name: str, forward: Any, inputs: tuple[str, ...] = ("x",), **fields: Any) -> Op:
+def _counting(name: str, forward: Callable[..., Any], inputs: tuple[str, ...] = ("x",), **fields: Any) -> Op:
     return op(f"{name}Backward0", forward, inputs=inputs, **fields)
 
 
 # --- truth and counts ---
 
 
-def _truth(ufunc: np.ufunc) -> Any:
-    def forward(x: Any, axis: tuple, keepdims: bool) -> Any:
+def _truth(ufunc: np.ufunc) -> Callable[..., Any]:
+    def forward(x: Array, axis: Axes, keepdims: bool) -> Any:
         if x.dtype is BOOL and len(axis) == x.ndim and not keepdims:  # counting is quicker, and hardly slower on much
             found = np.count_nonzero(x)
             return np.bool_(found == x.size if ufunc is np.logical_and else found != 0)
@@ -65,10 +69,10 @@ argmin: Op = _counting(
 )
 
 
-def _hash(x: Any, axis: tuple, keepdims: Any) -> Any:
+def _hash(x: Array, axis: Axes, keepdims: bool) -> Array:
     """Exclusive-or of the bits, integers and floats widened to 64 of them."""
     wide = (x.astype(np.float64) if x.dtype.kind in "fV" else x.astype(np.int64)).view(np.uint64)
-    return np.asarray(np.bitwise_xor.reduce(wide, axis=axis, keepdims=keepdims))
+    return np.asarray(np.bitwise_xor.reduce(wide, axis=axis, keepdims=keepdims))  # type: ignore[call-overload]
 
 
 hash_bits: Op = _counting("HashTensor", _hash, batch=along("axis"))
@@ -76,7 +80,7 @@ hash_bits: Op = _counting("HashTensor", _hash, batch=along("axis"))
 # --- positions ---
 
 
-def _nonzero(x: Any) -> Any:
+def _nonzero(x: Array) -> Array:
     if type(x) is np.ndarray and x.ndim == 1:
         return x.nonzero()[0].reshape(-1, 1)
     return np.argwhere(x).astype(np.int64)
@@ -89,7 +93,7 @@ nonzero_rows: Op = _counting("Nonzero", _nonzero, batch=UNKNOWN_SHAPE)
 argwhere: Op = _counting("Argwhere", lambda x: np.argwhere(x).astype(np.int64))
 
 
-def _nonzero_static(x: Any, count: int, fill_value: int) -> Any:
+def _nonzero_static(x: Array, count: int, fill_value: int) -> Array:
     found = np.argwhere(x).astype(np.int64)[:count]
     out = np.full((count, found.shape[1]), fill_value, np.int64)
     out[: len(found)] = found
@@ -99,18 +103,18 @@ def _nonzero_static(x: Any, count: int, fill_value: int) -> Any:
 nonzero_static: Op = _counting("NonzeroStatic", _nonzero_static)
 
 
-def sortable(x: Any) -> Any:
+def sortable(x: Array) -> Array:
     """The array in a dtype whose NaNs NumPy sorts last: it compares bfloat16 as it comes."""
     return x.astype(np.float32) if x.dtype.kind == "V" else x
 
 
-def _insertions(row: Any, values: Any, side: Any) -> Any:
+def _insertions(row: Array, values: Array, side: Literal["left", "right"]) -> Array:
     if row.dtype.kind == "f" and row.size and np.isnan(row[-1]):
         return _first_above(row, values, side == "left")
     return np.searchsorted(row, values, side)
 
 
-def _searchsorted(rows: Any, values: Any, side: Any, kind: Any) -> Any:
+def _searchsorted(rows: Array, values: Array, side: Literal["left", "right"], kind: np.dtype) -> Array:
     rows, values = sortable(rows), sortable(values)
     if rows.ndim == 1:
         return np.asarray(_insertions(rows, values, side)).astype(kind)
@@ -137,7 +141,7 @@ isin: Op = _counting(
 # --- histograms ---
 
 
-def _bincount(x: Any, weights: Any, minlength: int) -> Any:
+def _bincount(x: Array, weights: Array | None, minlength: int) -> Array:
     if weights is None:
         return np.bincount(x, minlength=minlength).astype(np.int64)
     counted = np.bincount(x, weights.astype(np.float64), minlength)
@@ -147,7 +151,7 @@ def _bincount(x: Any, weights: Any, minlength: int) -> Any:
 bincount: Op = _counting("Bincount", _bincount, ("x", "weights"))
 
 
-def limits_of(array: np.ndarray, low: Any, high: Any, function: str, margin: float) -> tuple[float, float]:
+def limits_of(array: np.ndarray, low: float | None, high: float, function: str, margin: float) -> tuple[float, float]:
     """The range of a histogram: as given, or that of the data if None, widened by `margin` if it is a point."""
     if low is None:
         low, high = (float(array.min()), float(array.max())) if array.size else (0.0, 1.0)
@@ -160,12 +164,14 @@ def limits_of(array: np.ndarray, low: Any, high: Any, function: str, margin: flo
     return low, high
 
 
-def _counts(place: Any, keep: Any, bins: list, weight: Any, kind: np.dtype) -> np.ndarray:
+def _counts(place: Array, keep: Array, bins: list, weight: Array | None, kind: np.dtype) -> np.ndarray:
     weights = None if weight is None else weight.reshape(-1)[keep].astype(np.float64)
     return np.bincount(place[keep], weights, int(np.prod(bins))).astype(kind).reshape(bins)
 
 
-def uniform_counts(columns: list[Any], edges: list[Any], weight: Any, kind: np.dtype, exact: bool) -> np.ndarray:
+def uniform_counts(
+    columns: list[Any], edges: list[Any], weight: Array | None, kind: np.dtype, exact: bool
+) -> np.ndarray:
     """Counts of points in a grid of equal bins; the last bin of each axis includes its end.
 
     The bin is computed, with torch's rounding. `exact`: a point near an edge is then compared with it.
@@ -199,7 +205,7 @@ def _first_above(edges: np.ndarray, values: np.ndarray, or_equal: bool = False) 
     return first
 
 
-def edge_counts(columns: list[Any], edges: list[Any], weight: Any, kind: np.dtype) -> np.ndarray:
+def edge_counts(columns: list[Any], edges: list[Any], weight: Array, kind: np.dtype) -> np.ndarray:
     """Counts of points in a grid of given edges; the last bin of each axis includes its end."""
     keep = np.ones(columns[0].shape, bool)
     place = np.zeros(columns[0].shape, np.int64)
@@ -210,9 +216,8 @@ def edge_counts(columns: list[Any], edges: list[Any], weight: Any, kind: np.dtyp
     return _counts(place, keep, bins, weight, kind)
 
 
-def _histc(x: Any, bins: int, low: Any, high: Any) -> Any:
-    low, high = (None, None) if low == high else (low, high)
-    low, high = limits_of(x, low, high, "torch.histc", 1)
+def _histc(x: Array, bins: int, low: float, high: float) -> Array:
+    low, high = limits_of(x, None if low == high else low, high, "torch.histc", 1)
     return uniform_counts([x.reshape(-1)], [_even_edges(low, high, bins, x.dtype)], None, x.dtype, exact=False)
 
 
@@ -234,7 +239,9 @@ def _density(counts: np.ndarray, edges: list) -> np.ndarray:
     return result.astype(counts.dtype)
 
 
-def _histogram(x: Any, weight: Any, *edges: Any, counts: Any, limits: Any, density: bool, function: str) -> tuple:
+def _histogram(
+    x: Array, weight: Array, *edges: Any, counts: Array, limits: Any, density: bool, function: str
+) -> tuple[Any, ...]:
     """Points are the rows of `x` along its last axis; bins are given by edges, or by counts and limits."""
     columns = list(np.moveaxis(x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), -1, 0))
     if not columns:  # points without coordinates are not counted

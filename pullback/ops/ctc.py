@@ -8,7 +8,8 @@ that it has derivatives of its own, which torch's has not.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,9 +17,13 @@ from ..core.basics.quiet import quiet
 from ..core.kernel import kernel
 from ..core.op import Op, op
 from .indexing import add_back, pick
+from .samples import Draw, Sample
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Number
 
 
-def _extended(targets: Any, blank: int) -> tuple:
+def _extended(targets: Array, blank: int) -> tuple[Array, Array]:
     """Labels with blanks around them (samples, 2 * longest + 1), and where a step may skip the blank before it."""
     samples, longest = targets.shape
     labels = np.full((samples, 2 * longest + 1), blank, np.int64)
@@ -28,25 +33,25 @@ def _extended(targets: Any, blank: int) -> tuple:
     return labels, skip
 
 
-def _shifted(x: Any, by: int) -> Any:
+def _shifted(x: Array, by: int) -> Array:
     out = np.full(x.shape, -np.inf, x.dtype)
     if by < x.shape[1]:
         out[:, by:] = x[:, : x.shape[1] - by]
     return out
 
 
-def _log_add(*terms: Any) -> Any:
+def _log_add(*terms: Any) -> Array:
     top = np.maximum.reduce(terms)
     safe = np.where(np.isneginf(top), 0, top)
     return np.log(sum(np.exp(term - safe) for term in terms)) + safe
 
 
-def _step(previous: Any, skip: Any, emission: Any) -> Any:
+def _step(previous: Array, skip: Array, emission: Array) -> Array:
     two_back = np.where(skip, _shifted(previous, 2), -np.inf)
     return _log_add(previous, _shifted(previous, 1), two_back) + emission
 
 
-def _alphas(x: Any, labels: Any, skip: Any) -> Any:
+def _alphas(x: Array, labels: Array, skip: Array) -> Array:
     """Log-probability of all prefixes: (steps, samples, positions)."""
     steps, samples, _ = x.shape
     emissions = np.take_along_axis(x, np.broadcast_to(labels, (steps, *labels.shape)), 2)
@@ -57,7 +62,7 @@ def _alphas(x: Any, labels: Any, skip: Any) -> Any:
     return alpha
 
 
-def _ctc(x: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> tuple:
+def _ctc(x: Array, targets: Array, inputs: Array, lengths: Array, blank: int) -> tuple[Array, Array]:
     labels, skip = _extended(targets, blank)
     steps, samples, _ = x.shape
     if steps == 0 or samples == 0:
@@ -72,7 +77,7 @@ def _ctc(x: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> tuple:
     return losses.astype(x.dtype, copy=False), alpha
 
 
-def _betas(x: Any, labels: Any, skip: Any, inputs: Any, lengths: Any) -> Any:
+def _betas(x: Array, labels: Array, skip: Array, inputs: Array, lengths: Array) -> Array:
     """Log-probability of all suffixes. Each sample starts at its own end."""
     steps, samples, _ = x.shape
     positions = labels.shape[1]
@@ -93,7 +98,9 @@ def _betas(x: Any, labels: Any, skip: Any, inputs: Any, lengths: Any) -> Any:
     return beta
 
 
-def _ctc_pullback(g: Any, x: Any, outs: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> tuple:
+def _ctc_pullback(
+    g: Array, x: Array, outs: tuple[Array, ...], targets: Array, inputs: Array, lengths: Array, blank: int
+) -> tuple[Any, ...]:
     steps, samples, _ = x.shape
     if steps == 0 or samples == 0:
         return (x * 0,)
@@ -106,7 +113,9 @@ def _ctc_pullback(g: Any, x: Any, outs: Any, targets: Any, inputs: Any, lengths:
 
 
 @quiet
-def _ctc_gradient(g: Any, x: Any, loss: Any, alpha: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> Any:
+def _ctc_gradient(
+    g: Array, x: Array, loss: Array, alpha: Number, targets: Array, inputs: Array, lengths: Array, blank: int
+) -> Array:
     labels, skip = _extended(targets, blank)
     steps, samples, classes = x.shape
     out = np.zeros(x.shape, x.dtype)
@@ -127,7 +136,7 @@ def _ctc_gradient(g: Any, x: Any, loss: Any, alpha: Any, targets: Any, inputs: A
     return np.where(counted, gradient, 0).astype(x.dtype, copy=False)
 
 
-def _ctc_samples(draw: Any) -> Any:
+def _ctc_samples(draw: Draw) -> Iterator[Sample]:
     """Log-probabilities of 5 classes and targets of several lengths, for few steps, none and many."""
     for steps, samples in ((4, 2), (4, 0), (60, 30)):
         scores = draw(steps, samples, 5)
@@ -142,7 +151,7 @@ def _ctc_samples(draw: Any) -> Any:
 _IMPOSSIBLE = -1e30  # stands for log(0): unlike infinity it has differences, and its exponential is 0 all the same
 
 
-def _moves(previous: Any, skip: Any) -> Any:
+def _moves(previous: Array, skip: Array) -> Array:
     """All ways to be in a position one step later, before anything is emitted: (samples, positions)."""
     place = np.arange(skip.shape[1])
     one_back = np.where(place >= 1, previous[:, np.maximum(place - 1, 0)], _IMPOSSIBLE)
@@ -150,7 +159,7 @@ def _moves(previous: Any, skip: Any) -> Any:
     return np.logaddexp(np.logaddexp(previous, one_back), two_back)
 
 
-def _class_posterior(x: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> Any:
+def _class_posterior(x: Array, targets: Array, inputs: Array, lengths: Array, blank: int) -> Array:
     """How probable each class is at each step, given the target: (steps, samples, classes)."""
     labels, skip = _extended(targets, blank)
     steps, samples, _ = x.shape
@@ -177,7 +186,9 @@ def _class_posterior(x: Any, targets: Any, inputs: Any, lengths: Any, blank: int
     return add_back(weights / np.sum(weights, axis=2, keepdims=True), shape=x.shape, index=labelled)
 
 
-def _ctc_backward(g: Any, x: Any, outs: Any, targets: Any, inputs: Any, lengths: Any, blank: int) -> tuple:
+def _ctc_backward(
+    g: Array, x: Array, outs: tuple[Array, ...], targets: Array, inputs: Array, lengths: Array, blank: int
+) -> tuple[Any, ...]:
     return (_ctc_gradient(g[0], x, outs[0], outs[1], targets, inputs, lengths, blank),)
 
 

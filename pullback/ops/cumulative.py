@@ -6,7 +6,7 @@ another recurrence run backwards: correct with zeros and to any order. Where the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,11 @@ from .pairs import complex_logaddexp
 from .samples import arrays, rows
 from .striding import in_order
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
 
-def _slices(axis: int) -> tuple:
+
+def _slices(axis: int) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
     """(all but the last, all but the first) along an axis."""
     lead = (slice(None),) * axis
     return (*lead, slice(None, -1)), (*lead, slice(1, None))
@@ -30,14 +33,14 @@ def _slices(axis: int) -> tuple:
 _WIDER = {("f", 2): np.float32, ("V", 2): np.float32, ("f", 4): np.float64, ("c", 8): np.complex128}
 
 
-def _running(ufunc: Any, x: Any, axis: int, reverse: bool = False) -> Any:
+def _running(ufunc: np.ufunc, x: Array, axis: int, reverse: bool = False) -> Array:
     """Accumulate along an axis in the wider types of torch's running totals; from the end if `reverse`."""
     wider = _WIDER.get((x.dtype.kind, x.dtype.itemsize), x.dtype)
     found = running(ufunc, (np.flip(x, axis) if reverse else x).astype(wider), axis).astype(x.dtype)
     return np.flip(found, axis) if reverse else found
 
 
-def _fast_running(ufunc: Any, x: Any, axis: int, reverse: bool = False) -> Any:
+def _fast_running(ufunc: np.ufunc, x: Array, axis: int, reverse: bool = False) -> Array:
     """`ufunc.accumulate` in blocks, where totals are wider."""
     x, wider = in_order(x), _WIDER.get((x.dtype.kind, x.dtype.itemsize))
     if not reverse and (wider is None or x.size <= WIDE_RUNNING_TOTALS):
@@ -76,7 +79,7 @@ cumsum: Op = linear(
 # --- the recurrence ---
 
 
-def _recurrence(a: Any, b: Any, axis: int, reverse: bool) -> Any:
+def _recurrence(a: Array, b: Array, axis: int, reverse: bool) -> Array:
     a, b = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
     out = empty(b.shape, b, np.result_type(a, b))
     length = b.shape[0]
@@ -88,12 +91,12 @@ def _recurrence(a: Any, b: Any, axis: int, reverse: bool) -> Any:
     return np.moveaxis(out, 0, axis)
 
 
-def _shifted(x: Any, axis: int, reverse: bool) -> Any:
+def _shifted(x: Array, axis: int, reverse: bool) -> Array:
     """Each element replaced by its predecessor in the direction of the scan; the first becomes zero."""
     return shift(x, axis=axis, reverse=reverse)
 
 
-def _shift(x: Any, axis: int, reverse: bool) -> Any:
+def _shift(x: Array, axis: int, reverse: bool) -> Array:
     out = zeros(x.shape, x)
     head, tail = _slices(axis)
     if reverse:
@@ -112,7 +115,9 @@ shift: Op = linear(
 )
 
 
-def _recurrence_rule(g: Any, a: Any, out: Any, needs: tuple, axis: int, reverse: bool) -> tuple:
+def _recurrence_rule(
+    g: Array, a: Array, out: Array, needs: tuple[bool, ...], axis: int, reverse: bool
+) -> tuple[Array | None, ...]:
     back = recurrence(_shifted(conjugate(a), axis, not reverse), g, axis=axis, reverse=not reverse)
     return (back * conjugate(_shifted(out, axis, reverse)) if needs[0] else None), back
 
@@ -122,7 +127,7 @@ recurrence: Op = op("CumprodBackward0", _recurrence, inputs=("a", "b"), joint=_r
 # --- products ---
 
 
-def _products_before(x: Any, axis: int, reverse: bool) -> Any:
+def _products_before(x: Array, axis: int, reverse: bool) -> Array:
     """For each element, the product of those that come before it in the scan."""
     out = full(x.shape, 1, x)
     head, tail = _slices(axis)
@@ -133,7 +138,7 @@ def _products_before(x: Any, axis: int, reverse: bool) -> Any:
     return out
 
 
-def _products_before_pullback(g: Any, x: Any, out: Any, axis: int, reverse: bool) -> Any:
+def _products_before_pullback(g: Array, x: Array, out: Array, axis: int, reverse: bool) -> Array:
     x = conjugate(x)
     later = recurrence(_shifted(x, axis, not reverse), _shifted(g, axis, not reverse), axis=axis, reverse=not reverse)
     return conjugate(out) * later
@@ -149,13 +154,13 @@ products_before: Op = op(
 )
 
 
-def has_zeros(x: Any) -> bool:
+def has_zeros(x: Array) -> bool:
     """True if an array, or the array inside a tensor, has zeros; also for array types that are unknown."""
     array = getattr(x, "_array", x)
     return not (isinstance(array, NUMPYS) or is_elsewhere(array)) or not np.all(array)
 
 
-def _cumprod_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
+def _cumprod_pullback(g: Array, x: Array, out: Array, axis: int) -> Array:
     if x.shape[axis] == 1:
         return g
     if not has_zeros(x):
@@ -176,7 +181,7 @@ cumprod: Op = op(
 # --- log-sum-exp ---
 
 
-def _logcumsumexp(x: Any, axis: int) -> Any:
+def _logcumsumexp(x: Array, axis: int) -> Array:
     if x.dtype.kind != "c":
         return _running(np.logaddexp, x, axis)
     parts = np.moveaxis(x, axis, 0)
@@ -186,7 +191,7 @@ def _logcumsumexp(x: Any, axis: int) -> Any:
     return in_order(np.moveaxis(out, 0, axis))
 
 
-def _logcumsumexp_pullback(g: Any, x: Any, out: Any, axis: int) -> Any:
+def _logcumsumexp_pullback(g: Array, x: Array, out: Array, axis: int) -> Array:
     """x[i] gets the sum over k >= i of g[k] exp(x[i] - out[k]); as a recurrence no factor exceeds 1."""
     x, out = conjugate(x), conjugate(out)
     _, tail = _slices(axis)

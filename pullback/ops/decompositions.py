@@ -7,7 +7,8 @@ values alone exists where one through vectors does not (repeated eigenvalues).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,14 +19,17 @@ from .linalg import laid_by_columns, set_diagonal, solve, solve_triangular
 from .matmul import adjoint, diagonal_matrix, diagonal_of
 from .rearranging import triu
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
 
-def _decomposition(node_name: str, forward: Any, joint: Any, **fields: Any) -> Op:
+
+def _decomposition(node_name: str, forward: Callable[..., Any], joint: Callable[..., Any], **fields: Any) -> Op:
     return op(
         node_name, forward, inputs=("x",), joint=joint, outputs=0, undefined_allowed=True, batch=LAST_AXES, **fields
     )
 
 
-def _check_phase(diagonal: Any, function: str, what: str) -> None:
+def _check_phase(diagonal: Array, function: str, what: str) -> None:
     """A loss must not change when complex vectors are multiplied by a phase."""
     values = getattr(diagonal, "_array", diagonal)
     if isinstance(values, np.ndarray) and values.dtype.kind == "c" and np.any(np.abs(values.imag) > 1e-2):
@@ -36,7 +40,7 @@ def _check_phase(diagonal: Any, function: str, what: str) -> None:
         )
 
 
-def _gaps(values: Any) -> Any:
+def _gaps(values: Array) -> Array:
     """values[j] - values[i] as a matrix, with ones on the diagonal."""
     return set_diagonal(values[..., None, :] - values[..., :, None], value=1)
 
@@ -44,12 +48,12 @@ def _gaps(values: Any) -> Any:
 # --- Hermitian eigenvalues ---
 
 
-def _eigh(x: Any, lower: bool) -> tuple:
+def _eigh(x: Array, lower: bool) -> tuple[Array, Array]:
     values, vectors = np.linalg.eigh(x, "L" if lower else "U")
     return values, vectors
 
 
-def _eigh_pullback(g: Any, outs: Any) -> list:
+def _eigh_pullback(g: Array, outs: tuple[Array, ...]) -> list[Any]:
     values, vectors = outs
     to_values, to_vectors = g
     turned = adjoint(vectors)
@@ -69,7 +73,7 @@ eigh: Op = _decomposition("LinalgEighBackward0", laid_by_columns(_eigh, 1), _eig
 # --- general eigenvalues ---
 
 
-def _eig(x: Any) -> tuple:
+def _eig(x: Array) -> tuple[Array, Array]:
     if not np.all(np.isfinite(x)):
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     values, vectors = np.linalg.eig(x)
@@ -77,7 +81,7 @@ def _eig(x: Any) -> tuple:
     return values.astype(kind, copy=False), vectors.astype(kind, copy=False)
 
 
-def _eig_pullback(g: Any, outs: Any) -> list:
+def _eig_pullback(g: Array, outs: tuple[Array, ...]) -> list[Any]:
     values, vectors = outs
     to_values, to_vectors = g
     turned = adjoint(vectors)
@@ -98,16 +102,16 @@ eig: Op = _decomposition("LinalgEigBackward0", laid_by_columns(_eig, 1), _eig_pu
 # --- singular values ---
 
 
-def _svd(x: Any, full: bool) -> tuple:
+def _svd(x: Array, full: bool) -> tuple[Array, Array, Array]:
     left, values, right = np.linalg.svd(x, full_matrices=full)
     return left, values, right
 
 
-def _skew(x: Any) -> Any:
+def _skew(x: Array) -> Array:
     return x - adjoint(x)
 
 
-def _svd_pullback(g: Any, outs: Any) -> list:
+def _svd_pullback(g: Array, outs: tuple[Array, ...]) -> list[Any]:
     values = outs[1]
     size = values.shape[-1]
     left, right = outs[0][..., :, :size], outs[2][..., :size, :]
@@ -118,15 +122,16 @@ def _svd_pullback(g: Any, outs: Any) -> list:
     return [_svd_vectors_pullback(to_left, g[1], to_right, left, values, right)]
 
 
-def _svd_vectors_pullback(to_left: Any, to_values: Any, to_right: Any, left: Any, values: Any, right: Any) -> Any:
+def _svd_vectors_pullback(
+    to_left: Array | None, to_values: Array | None, to_right: Array | None, left: Array, values: Array, right: Array
+) -> Array:
     rows, size, columns = left.shape[-2], values.shape[-1], right.shape[-1]
     from_left = None if to_left is None else adjoint(left) @ to_left
     from_right = None if to_right is None else right @ adjoint(to_right)
-    both = from_left is not None and from_right is not None
     if kind_of(left) == "c":
         parts = [diagonal_of(part) for part in (from_left, from_right) if part is not None]
         _check_phase(sum(parts[1:], parts[0]), "svd_backward", "singular vectors")
-    inner: Any = 0
+    inner: Array | int = 0
     if from_left is not None:
         inner = _skew(from_left) * values[..., None, :]
     if from_right is not None:
@@ -134,7 +139,7 @@ def _svd_vectors_pullback(to_left: Any, to_values: Any, to_right: Any, left: Any
     inner = inner / _gaps(values * values)
     if to_values is not None:
         inner = inner + diagonal_matrix(to_values)
-    if both and kind_of(left) == "c":
+    if from_left is not None and from_right is not None and kind_of(left) == "c":
         inner = inner + diagonal_matrix(diagonal_of(_skew(from_left)) / (2 * values))
     inner_left = left @ inner
     if to_left is not None and rows > size:
@@ -150,14 +155,14 @@ svd: Op = _decomposition("LinalgSvdBackward0", laid_by_columns(_svd, 0, 2), _svd
 # --- QR ---
 
 
-def _qr(x: Any, mode: Any) -> tuple:
+def _qr(x: Array, mode: Literal["reduced", "complete", "r"]) -> Any:
     if mode == "r":
         return np.zeros((0,), x.dtype), np.linalg.qr(x, "r")
     q, r = np.linalg.qr(x, mode)
     return q, r
 
 
-def _qr_pullback(g: Any, outs: Any, mode: str) -> list:
+def _qr_pullback(g: Array, outs: tuple[Array, ...], mode: str) -> list[Any]:
     q, r = outs
     to_q, to_r = g
     if mode == "r":
@@ -182,7 +187,7 @@ def _qr_pullback(g: Any, outs: Any, mode: str) -> list:
     return [np.concatenate((first, q @ to_rest), axis=-1)]
 
 
-def _qr_tall_pullback(to_q: Any, to_r: Any, q: Any, r: Any) -> Any:
+def _qr_tall_pullback(to_q: Array | None, to_r: Array | None, q: Array, r: Array) -> Array:
     inner: Any = 0
     if to_r is not None:
         inner = to_r @ adjoint(r)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,16 +22,20 @@ from .casting import cast
 from .fusing import in_single
 from .layouts import BAGS, COLLECTED, ROWS_OF_TABLE, SPARSE_ROWS_OF_TABLE
 from .pooling import scatter_planes
+from .samples import Draw, Sample
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Shape
 
 
-def _inside(indices: Any, rows: int) -> bool:
+def _inside(indices: Array, rows: int) -> bool:
     if indices.dtype.char == "l" and type(indices) is np.ndarray:  # negative numbers are huge without their sign
         numbers = indices.view(np.uintp)
         return numbers.item(numbers.argmax()) < rows
     return bool(indices.min() >= 0 and indices.max() < rows)
 
 
-def _check_inside(indices: Any, shape: tuple[int, ...]) -> None:
+def _check_inside(indices: Array, shape: tuple[int, ...]) -> None:
     rows = shape[0]
     if indices.size and not _inside(indices, rows):
         if 0 in shape:
@@ -45,13 +49,13 @@ def _check_inside(indices: Any, shape: tuple[int, ...]) -> None:
         )
 
 
-def _lookup(weight: Any, indices: Any, padding: int | None, by_frequency: bool) -> Any:
+def _lookup(weight: Array, indices: Array, padding: int | None, by_frequency: bool) -> Array:
     indices = brought(indices, weight)
     _check_inside(indices, weight.shape)
     return weight[indices]
 
 
-def _fast_lookup(weight: Any, indices: Any, padding: int | None, by_frequency: bool) -> Any:
+def _fast_lookup(weight: Array, indices: Array, padding: int | None, by_frequency: bool) -> Array:
     indices = np.asarray(indices)
     if not indices.size:
         return weight[indices]
@@ -60,7 +64,7 @@ def _fast_lookup(weight: Any, indices: Any, padding: int | None, by_frequency: b
     return weight.take(indices, 0)
 
 
-def _collect(x: Any, indices: Any, size: int, padding: int | None, by_frequency: bool) -> Any:
+def _collect(x: Array, indices: Array, size: int, padding: int | None, by_frequency: bool) -> Array:
     width, indices = x.shape[-1], np.reshape(brought(indices, x), -1)
     out = add_rows(x, indices, size)
     if by_frequency:
@@ -70,7 +74,7 @@ def _collect(x: Any, indices: Any, size: int, padding: int | None, by_frequency:
     return np.reshape(out, (size, width))
 
 
-def add_rows(x: Any, numbers: Any, size: int) -> Any:
+def add_rows(x: Array, numbers: Array, size: int) -> Array:
     """An array of `size` rows, to which rows have been added by their numbers."""
     width = x.shape[-1]
     out = zeros((size * width,), x)
@@ -79,7 +83,7 @@ def add_rows(x: Any, numbers: Any, size: int) -> Any:
     return np.reshape(out, (size, width))
 
 
-def _fast_collect(x: Any, indices: Any, size: int, padding: int | None, by_frequency: bool) -> Any:
+def _fast_collect(x: Array, indices: Array, size: int, padding: int | None, by_frequency: bool) -> Array:
     indices = np.asarray(indices)
     if indices.size == 0:
         return np.zeros((size, x.shape[-1]), x.dtype)
@@ -91,14 +95,14 @@ def _fast_collect(x: Any, indices: Any, size: int, padding: int | None, by_frequ
     return embedding_backward(x, indices, size=size, padding_index=padding, scale_by_frequency=by_frequency)
 
 
-def _collect_transpose(g: Any, indices: Any, size: int, padding: int | None, by_frequency: bool) -> Any:
+def _collect_transpose(g: Array, indices: Array, size: int, padding: int | None, by_frequency: bool) -> Array:
     """Rows read back: nothing where the index is padding, less where it is frequent."""
     rows = lookup(g, indices, padding=None, by_frequency=False)
     factors = row_factors(indices, size=size, padding=padding, by_frequency=by_frequency)
     return rows if factors is None else rows * factors
 
 
-def row_factors(indices: Any, size: int, padding: int | None, by_frequency: bool) -> Any:
+def row_factors(indices: Array, size: int, padding: int | None, by_frequency: bool) -> Array | None:
     """The factors by which the gradients of looked-up rows are multiplied; None if all are 1."""
     if padding is None and not by_frequency:
         return None
@@ -111,11 +115,13 @@ def row_factors(indices: Any, size: int, padding: int | None, by_frequency: bool
     return factors[..., None]
 
 
-def _lookup_transpose(g: Any, weight_shape: tuple, indices: Any, padding: int | None, by_frequency: bool) -> Any:
+def _lookup_transpose(g: Array, weight_shape: Shape, indices: Array, padding: int | None, by_frequency: bool) -> Array:
     return collect(g, indices, size=weight_shape[0], padding=padding, by_frequency=by_frequency)
 
 
-def _rows_used(g: Any, weight_shape: tuple, indices: Any, padding: int | None, by_frequency: bool) -> Any:
+def _rows_used(
+    g: Array, weight_shape: tuple[int, int], indices: Array, padding: int | None, by_frequency: bool
+) -> Array | Rows:
     """The gradient as the rows that were used, on its way to a leaf."""
     numbers, values = np.asarray(indices, np.int64).reshape(-1), g.reshape(np.size(indices), weight_shape[1])
     if padding is not None:
@@ -123,7 +129,7 @@ def _rows_used(g: Any, weight_shape: tuple, indices: Any, padding: int | None, b
     return Rows(numbers, values, weight_shape)
 
 
-def _tables(draw: Any) -> Iterator[Any]:
+def _tables(draw: Draw) -> Iterator[tuple[Array, Array]]:
     """Tables, and numbers of rows, in several shapes."""
     for shape, count in (
         ((3, 2), (4,)),
@@ -136,7 +142,7 @@ def _tables(draw: Any) -> Iterator[Any]:
         yield draw(*shape), draw.whole(count, shape[0])
 
 
-def _params_of(table: Any) -> list[dict[str, Any]]:
+def _params_of(table: Array) -> list[dict[str, Any]]:
     """With padding, and less for what is frequent, a gradient is not that of the lookup: not for few rows."""
     wide = (False, True) if table.size > 1000 else (False,)
     return [{"padding": 1 if padded else None, "by_frequency": often} for padded in wide for often in wide]
@@ -178,7 +184,7 @@ collect: Op = linear(
 # --- bags: `bags` numbers the bag of each row, in ascending order ---
 
 
-def _sum_bags(x: Any, bags: Any, count: int) -> Any:
+def _sum_bags(x: Array, bags: Array, count: int) -> Array:
     if x.shape[0] == 0:
         return np.zeros((count, *x.shape[1:]), x.dtype)
     out = np.zeros((count, *x.shape[1:]), x.dtype)
@@ -192,17 +198,17 @@ def _sum_bags(x: Any, bags: Any, count: int) -> Any:
     return out
 
 
-def _sum_bags_formula(x: Any, bags: Any, count: int) -> Any:
+def _sum_bags_formula(x: Array, bags: Array, count: int) -> Array:
     out = zeros((count, *x.shape[1:]), x)
     np.add.at(out, bags, x)
     return out
 
 
-def _sum_bags_transpose(g: Any, bags: Any) -> Any:
+def _sum_bags_transpose(g: Array, bags: Array) -> Array:
     return lookup(g, bags, padding=None, by_frequency=False)
 
 
-def _bag_samples(draw: Any, sizes: bool = False) -> Any:
+def _bag_samples(draw: Draw, sizes: bool = False) -> Iterator[Sample]:
     """Rows in 4 bags of which one is empty, in bags of one size, and without rows."""
     for bags in (
         np.array([0, 0, 2, 3]),
@@ -237,7 +243,7 @@ mean_bags: Op = linear(
 )
 
 
-def _max_bags(x: Any, bags: Any, count: int) -> tuple:
+def _max_bags(x: Array, bags: Array, count: int) -> tuple[Array, Array]:
     """Largest value of each column in each bag, and the row it stands in (columns first); 0 for empty bags."""
     rows, width = x.shape
     values, places = np.zeros((count, width), x.dtype), np.zeros((width, count), np.int64)
@@ -250,7 +256,7 @@ def _max_bags(x: Any, bags: Any, count: int) -> tuple:
     return values, places
 
 
-def _max_bags_formula(x: Any, bags: Any, count: int) -> tuple:
+def _max_bags_formula(x: Array, bags: Array, count: int) -> tuple[Array, Array]:
     rows, width = x.shape
     bags = brought(bags, x)
     places = np.reshape(bags[:, None] * width + counted(width, x), -1)
@@ -262,7 +268,9 @@ def _max_bags_formula(x: Any, bags: Any, count: int) -> tuple:
     return np.where(first < rows, largest, 0), np.swapaxes(np.where(first < rows, first, 0), 0, 1)
 
 
-def _max_bags_pullback(g: Any, x_shape: tuple, bags: Any, extras: Any, count: int) -> tuple:
+def _max_bags_pullback(
+    g: Array, x_shape: Shape, bags: Array, extras: tuple[Any, ...], count: int
+) -> tuple[Array, Array | None]:
     if x_shape[0] == 0:  # every bag is empty
         return g[:0], None
     filled = (np.bincount(getattr(bags, "_array", bags), minlength=count) > 0)[:, None]

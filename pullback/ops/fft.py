@@ -7,7 +7,7 @@ Transforms are unscaled but for `scale`. Sizes are right by the time an array ge
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,23 +19,26 @@ from .layouts import LEADING, along
 from .samples import arrays
 from .striding import in_order
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Axes, Shape
 
-def _complex_of(dtype: Any) -> Any:
+
+def _complex_of(dtype: np.dtype) -> np.dtype:
     return np.result_type(dtype, np.complex64)
 
 
-def _scaled(x: Any, factor: float) -> Any:
+def _scaled(x: Array, factor: float) -> Array:
     """A fresh array times a number."""
     if abs(factor - 1) > 1e-12:
         x *= factor
     return x
 
 
-def _single(x: Any) -> bool:
+def _single(x: Array) -> bool:
     return x.dtype.char in "fF"
 
 
-def _pass(x: Any, axes: tuple, forward: bool) -> tuple[Any, int]:
+def _pass(x: Array, axes: Axes, forward: bool) -> tuple[Any, int]:
     """Transform one axis after the other; what the result is still to be multiplied by.
 
     NumPy computes in double precision, which is slow, when it is asked for an unscaled transform in single precision,
@@ -58,7 +61,7 @@ def _batches_first(fixed: int) -> Callable[..., Any]:
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        def run(x: Any, axes: tuple, **params: Any) -> Any:
+        def run(x: Array, axes: Axes, **params: Any) -> Array:
             if type(x) is not np.ndarray or not axes:
                 return function(x, axes, **params)
             steps = x.strides
@@ -79,7 +82,7 @@ def _batches_first(fixed: int) -> Callable[..., Any]:
 
 
 @_batches_first(fixed=0)
-def _transform(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
+def _transform(x: Array, axes: Axes, scale: float, forward: bool) -> Array:
     """All frequencies. The result of a real input is complex as well."""
     if not axes:
         return _scaled(copy(x).astype(_complex_of(x.dtype)), scale)
@@ -92,7 +95,7 @@ def _transform(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
     return _scaled(out, left * scale)
 
 
-def _mirrored(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
+def _mirrored(x: Array, axes: Axes, scale: float, forward: bool) -> Array:
     """All frequencies of a real input: half of them are the conjugates of the other half."""
     half = _real_transform(x, axes, scale=scale)
     if not forward:
@@ -110,7 +113,7 @@ def _mirrored(x: Any, axes: tuple, scale: float, forward: bool) -> Any:
     return out
 
 
-def _transform_adjoint(g: Any, axes: tuple, scale: float, forward: bool) -> Any:
+def _transform_adjoint(g: Array, axes: Axes, scale: float, forward: bool) -> Array:
     return transform(g, axes=axes, scale=scale, forward=not forward)
 
 
@@ -121,7 +124,7 @@ transform_of_real: Op = linear(
 
 
 @_batches_first(fixed=1)
-def _real_transform(x: Any, axes: tuple, scale: float) -> Any:
+def _real_transform(x: Array, axes: Axes, scale: float) -> Array:
     """Of a real input: the last axis keeps the non-negative frequencies only."""
     x = in_order(x)
     if 0 in x.shape:
@@ -134,7 +137,7 @@ def _real_transform(x: Any, axes: tuple, scale: float) -> Any:
     return _scaled(out, scale * left * (x.shape[last] if _single(x) else 1))
 
 
-def _real_transform_adjoint(g: Any, x_shape: tuple, axes: tuple, scale: float) -> Any:
+def _real_transform_adjoint(g: Array, x_shape: Shape, axes: Axes, scale: float) -> Array:
     last = axes[-1]
     half = scale_inner(g, axis=last, size=x_shape[last], factor=0.5)
     return real_inverse(half, axes=axes, size=x_shape[last], scale=scale)
@@ -146,7 +149,7 @@ real_transform: Op = linear(
 
 
 @_batches_first(fixed=1)
-def _real_inverse(x: Any, axes: tuple, size: int, scale: float) -> Any:
+def _real_inverse(x: Array, axes: Axes, size: int, scale: float) -> Array:
     """Back from non-negative frequencies to a real result with `size` elements on the last axis."""
     if 0 in x.shape:
         shape = list(x.shape)
@@ -157,7 +160,7 @@ def _real_inverse(x: Any, axes: tuple, size: int, scale: float) -> Any:
     return _scaled(out, scale * left * (size if _single(x) else 1))
 
 
-def _real_inverse_adjoint(g: Any, axes: tuple, size: int, scale: float) -> Any:
+def _real_inverse_adjoint(g: Array, axes: Axes, size: int, scale: float) -> Array:
     return scale_inner(real_transform(g, axes=axes, scale=scale), axis=axes[-1], size=size, factor=2)
 
 
@@ -166,7 +169,7 @@ real_inverse: Op = linear(
 )
 
 
-def _scale_inner(x: Any, axis: int, size: int, factor: float) -> Any:
+def _scale_inner(x: Array, axis: int, size: int, factor: float) -> Array:
     """Multiply the frequencies that stand for themselves and their negatives in a real signal of `size` elements."""
     out = copy(x)
     out[(*(slice(None),) * axis, slice(1, size - size // 2))] *= factor
@@ -182,7 +185,7 @@ scale_inner: Op = linear(
 )
 
 
-def _resize(x: Any, axes: tuple, sizes: tuple) -> Any:
+def _resize(x: Array, axes: Axes, sizes: Shape) -> Array:
     """Cut axes off at their ends, or continue them with zeros."""
     shape, kept = list(x.shape), [slice(None)] * x.ndim
     for axis, size in zip(axes, sizes, strict=True):
@@ -193,7 +196,7 @@ def _resize(x: Any, axes: tuple, sizes: tuple) -> Any:
     return out
 
 
-def _resize_adjoint(g: Any, x_shape: tuple, axes: tuple) -> Any:
+def _resize_adjoint(g: Array, x_shape: Shape, axes: Axes) -> Array:
     return resize(g, axes=axes, sizes=tuple(x_shape[axis] for axis in axes))
 
 
@@ -209,11 +212,11 @@ resize: Op = linear(
 # --- windows along the last axis ---
 
 
-def _frames(x: Any, size: int, step: int) -> Any:
+def _frames(x: Array, size: int, step: int) -> Array:
     return np.lib.stride_tricks.sliding_window_view(x, size, axis=-1)[..., ::step, :].copy()
 
 
-def _overlap_add(x: Any, length: int, step: int) -> Any:
+def _overlap_add(x: Array, length: int, step: int) -> Array:
     """Add windows back to where they were cut. Cut into pieces as long as the step, only few additions are needed."""
     count, size = x.shape[-2:]
     pieces = -(-size // step)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,13 @@ from ..kernels.order import ordered
 from ..kernels.thresholds import MASKED_BY_BITS
 from .fusing import choose, drop, in_blocks, keep
 from .layouts import FILLED, PICKED, PUT
+from .samples import Draw, Sample
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Shape
 
 
-def _add(out: Any, index: tuple, values: Any) -> Any:
+def _add(out: Array, index: tuple[Any, ...], values: Array) -> Array:
     """`out`, which is contiguous, with values added at an index; repeats add up."""
     places = np.reshape(counted(out.size, out), out.shape)[brought(index, out)]
     values = np.broadcast_to(values, places.shape).astype(out.dtype, copy=False)
@@ -30,13 +34,13 @@ def _add(out: Any, index: tuple, values: Any) -> Any:
     return out
 
 
-def _fast_add_back(x: Any, shape: tuple, index: tuple) -> Any:
+def _fast_add_back(x: Array, shape: Shape, index: tuple[Any, ...]) -> Array:
     out = zeros(shape, x)
     kernels.add_at_index(out, index, x, fresh=True)
     return out
 
 
-def _drawn(draw: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+def _drawn(draw: Draw) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """Arrays, and indices of them: rows, elements, masks, and places between slices, some of them repeated."""
     whole = slice(None)
     for shape in ((4, 3), (4, 3, 2), (0, 3), (300, 40)):
@@ -70,7 +74,7 @@ add_back: Op = linear(
 )
 
 
-def _put(x: Any, value: Any, index: tuple, accumulate: bool) -> Any:
+def _put(x: Array, value: Array, index: tuple[Any, ...], accumulate: bool) -> Array:
     out = copy(x, "C")
     if accumulate:
         return _add(out, index, value)
@@ -78,20 +82,20 @@ def _put(x: Any, value: Any, index: tuple, accumulate: bool) -> Any:
     return out
 
 
-def _fast_put(x: Any, value: Any, index: tuple, accumulate: bool) -> Any:
+def _fast_put(x: Array, value: Array, index: tuple[Any, ...], accumulate: bool) -> Array:
     out = copy(x)
     write(out, value, index, accumulate)
     return out
 
 
-def _put_samples(draw: Any) -> Iterator[Any]:
+def _put_samples(draw: Draw) -> Iterator[Sample]:
     """Repeats are added up; of those that are written, which one stays is not promised."""
     for x, index in _drawn(draw):
         yield (x, draw(*x[index].shape)), {"index": index, "accumulate": True}
         yield (x, draw(1)[0]), {"index": index, "accumulate": False}
 
 
-def write(out: Any, value: Any, index: tuple[Any, ...], accumulate: bool) -> None:
+def write(out: Array, value: Array, index: tuple[Any, ...], accumulate: bool) -> None:
     """`put` on memory as it is."""
     if accumulate:
         kernels.add_at_index(out, index, value)
@@ -99,7 +103,7 @@ def write(out: Any, value: Any, index: tuple[Any, ...], accumulate: bool) -> Non
         out[index] = value
 
 
-def _zero_at(x: Any, index: tuple) -> Any:
+def _zero_at(x: Array, index: tuple[Any, ...]) -> Array:
     out = copy(x)
     out[brought(index, x)] = 0
     return out
@@ -119,17 +123,17 @@ put: Op = linear(
 
 
 @functools.partial(ordered, deciding=())
-def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
+def _masked_fill(x: Array, mask: Array, value: Array) -> Array:
     value = value if value.dtype is x.dtype else np.asarray(value).astype(x.dtype)
     return np.where(mask, value, x) if x.size < MASKED_BY_BITS else in_blocks(choose, mask, value, x)
 
 
-def write_masked(out: Any, mask: Any, value: Any) -> None:
+def write_masked(out: Array, mask: Array, value: Array) -> None:
     """`masked_fill` on memory as it is."""
     np.copyto(out, value, where=mask, casting="unsafe")
 
 
-def _unmasked(g: Any, mask: Any) -> Any:
+def _unmasked(g: Array, mask: Array) -> Array:
     return drop(mask, g)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +22,14 @@ from ..kernels.order import by_columns
 from .layouts import LAST_AXES, LEADING, MATRICES, MATRIX_AND_VECTOR, PSEUDO_INVERSE
 from .matmul import adjoint, diagonal_of
 from .rearranging import tril, triu
-from .samples import arrays
+from .samples import Draw, Sample, arrays
 from .striding import in_order
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Number
 
-def laid_by_columns(function: Any, *places: int) -> Any:
+
+def laid_by_columns(function: Callable[..., Any], *places: int) -> Callable[..., Any]:
     """A function whose results (those at these places, where there are several) are laid out as LAPACK's are in torch.
 
     All others lie in the order of their dims.
@@ -45,7 +48,7 @@ def laid_by_columns(function: Any, *places: int) -> Any:
 # --- diagonals ---
 
 
-def _set_diagonal(x: Any, value: Any) -> Any:
+def _set_diagonal(x: Array, value: Array | Number) -> Array:
     out = np.array(x)
     np.einsum("...ii->...i", out)[...] = value
     return out
@@ -56,7 +59,7 @@ set_diagonal: Op = op(
 )
 
 
-def trace_of(x: Any) -> Any:
+def trace_of(x: Array) -> Array:
     """Traces, with two dims of size 1 so that they multiply matrices."""
     return np.sum(diagonal_of(x), axis=-1)[..., None, None]
 
@@ -64,7 +67,7 @@ def trace_of(x: Any) -> Any:
 # --- inverses and systems ---
 
 
-def _inverse_pullback(g: Any, out: Any) -> list:
+def _inverse_pullback(g: Array, out: Array) -> list[Any]:
     inverted = adjoint(out)
     return [-(inverted @ g[0] @ inverted)]
 
@@ -79,7 +82,7 @@ inverse: Op = op(
 )
 
 
-def _solve_pullback(g: Any, a: Any, out: Any, needs: tuple) -> list:
+def _solve_pullback(g: Array, a: Array, out: Array, needs: tuple[bool, ...]) -> list[Any]:
     right = solve(adjoint(a), g[0])[0]
     return [-(right @ adjoint(out)) if needs[0] else None, right]
 
@@ -95,12 +98,12 @@ solve: Op = op(
 )
 
 
-def _solve_vector(a: Any, b: Any) -> tuple:
+def _solve_vector(a: Array, b: Array) -> tuple[Array, Array]:
     result, info = kernels.solve(a, b[..., None])
     return by_columns(result[..., 0]), info
 
 
-def _solve_vector_pullback(g: Any, a: Any, out: Any, needs: tuple) -> list:
+def _solve_vector_pullback(g: Array, a: Array, out: Array, needs: tuple[bool, ...]) -> list[Any]:
     right = solve(adjoint(a), g[0][..., None])[0]
     return [-(right @ adjoint(out[..., None])) if needs[0] else None, right[..., 0]]
 
@@ -117,17 +120,17 @@ solve_vector: Op = op(
 )
 
 
-def _triangular_right(g: Any, a: Any, left: bool, upper: bool, unit: bool) -> Any:
+def _triangular_right(g: Array, a: Array, left: bool, upper: bool, unit: bool) -> Array:
     return solve_triangular(adjoint(a), g, left=left, upper=not upper, unit=unit)
 
 
-def _triangular_left(g: Any, a: Any, out: Any, left: bool, upper: bool, unit: bool) -> Any:
+def _triangular_left(g: Array, a: Array, out: Array, left: bool, upper: bool, unit: bool) -> Array:
     right = _triangular_right(g, a, left, upper, unit)
     full = -(right @ adjoint(out)) if left else -(adjoint(out) @ right)
     return triu(full, diagonal=int(unit)) if upper else tril(full, diagonal=-int(unit))
 
 
-def _solve_triangular(a: Any, b: Any, left: bool, upper: bool, unit: bool) -> Any:
+def _solve_triangular(a: Array, b: Array, left: bool, upper: bool, unit: bool) -> Array:
     """X with a X = b (or X a = b); only one triangle of `a` is read, not its diagonal if `unit`."""
     if not left:
         turned = _solve_triangular(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2), True, not upper, unit)
@@ -140,7 +143,7 @@ def _solve_triangular(a: Any, b: Any, left: bool, upper: bool, unit: bool) -> An
     return np.linalg.solve(*matrices)
 
 
-def _triangular_samples(draw: Any) -> Iterator[Any]:
+def _triangular_samples(draw: Draw) -> Iterator[Sample]:
     for a_shape, b_shape in (
         ((3, 3), (3, 2)),
         ((2, 4, 4), (4, 4)),
@@ -167,7 +170,7 @@ solve_triangular: Op = op(
 # --- pseudo-inverse ---
 
 
-def _pinv(x: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+def _pinv(x: Array, atol: float, rtol: float, hermitian: bool) -> Array:
     if x.size == 0:
         return zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x)
     if hermitian:
@@ -182,7 +185,7 @@ def _pinv(x: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     return (adjoint(right) * inverted[..., None, :]) @ adjoint(left)
 
 
-def _pinv_pullback(g: Any, x: Any, out: Any) -> Any:
+def _pinv_pullback(g: Array, x: Array, out: Array) -> Array:
     back, cotangent = adjoint(out), adjoint(g)
     spread = cotangent @ out @ back
     return spread - back @ g @ back - x @ out @ spread + back @ out @ (cotangent - cotangent @ out @ x)
@@ -202,7 +205,7 @@ pinv: Op = op(
 # the textbook formula det(x) * inverse(x)^T is not.
 
 
-def _det(x: Any) -> Any:
+def _det(x: Array) -> Array:
     with np.errstate(all="ignore"):
         return in_order(np.linalg.det(x))
 
@@ -216,7 +219,7 @@ det: Op = op(
 )
 
 
-def _leave_one_out(values: Any) -> Any:
+def _leave_one_out(values: Array) -> Array:
     """Products of all elements along the last axis but one."""
     ones = np.ones_like(values[..., :1])
     before = np.cumprod(np.concatenate((ones, values[..., :-1]), axis=-1), axis=-1)
@@ -224,7 +227,7 @@ def _leave_one_out(values: Any) -> Any:
     return before * after
 
 
-def _cofactors(x: Any) -> Any:
+def _cofactors(x: Array) -> Array:
     if x.size == 0:
         return copy(x)
     try:
@@ -239,7 +242,7 @@ def _cofactors(x: Any) -> Any:
     return sign[..., None, None] * ((left.conj() * _leave_one_out(values)[..., None, :]) @ right.conj())
 
 
-def _cofactor_change(x: Any, m: Any) -> Any:
+def _cofactor_change(x: Array, m: Array) -> Array:
     """The derivative of the cofactors of x in the direction m, in the basis where x is diagonal."""
     if x.size == 0:
         return copy(m)
@@ -255,7 +258,7 @@ def _cofactor_change(x: Any, m: Any) -> Any:
     return sign[..., None, None] * (left.conj() @ inner @ right.conj())
 
 
-def _cofactor_second_change(x: Any, m: Any, n: Any) -> Any:
+def _cofactor_second_change(x: Array, m: Array, n: int) -> Array:
     """The same once more, in the directions m and n; by now through the inverse."""
     inverted = inverse(x)[0]
     a, b = inverted @ m, inverted @ n
@@ -281,13 +284,13 @@ cofactor_change: Op = op(
 )
 
 
-def _slogdet(x: Any) -> tuple:
+def _slogdet(x: Array) -> tuple[Array, Array]:
     with np.errstate(all="ignore"):
         sign, logarithm = np.linalg.slogdet(x)
     return in_order(sign), in_order(logarithm)
 
 
-def _slogdet_pullback(g: Any, x: Any, out: Any) -> list:
+def _slogdet_pullback(g: Array, x: Array, out: Array) -> list[Any]:
     scale = g[1]
     if kind_of(x) == "c":
         scale = scale - 1j * np.imag(np.conj(g[0]) * out)
@@ -307,7 +310,7 @@ slogdet: Op = op(
 # --- Cholesky ---
 
 
-def _cholesky_pullback(g: Any, out: Any) -> list:
+def _cholesky_pullback(g: Array, out: Array) -> list[Any]:
     lower = out
     inner = tril(adjoint(lower) @ g[0], diagonal=0)
     inner = (inner + adjoint(tril(inner, diagonal=-1))) * 0.5
@@ -325,23 +328,23 @@ cholesky: Op = op(
 )
 
 
-def _cholesky_solve(b: Any, factor: Any, upper: bool) -> Any:
+def _cholesky_solve(b: Array, factor: Array, upper: bool) -> Array:
     lower = adjoint(factor) if upper else factor
     inner = solve_triangular.forward(lower, b, left=True, upper=False, unit=False)
     return solve_triangular.forward(adjoint(lower), inner, left=True, upper=True, unit=False)
 
 
-def _cholesky_inverse(factor: Any, upper: bool) -> Any:
+def _cholesky_inverse(factor: Array, upper: bool) -> Array:
     return _cholesky_solve(brought(np.eye(factor.shape[-1], dtype=factor.dtype), factor), factor, upper)
 
 
-def _factor_cotangent(change: Any, factor: Any, upper: bool) -> Any:
+def _factor_cotangent(change: Array, factor: Array, upper: bool) -> Array:
     """From the cotangent of the inverse of A to that of its factor, which as in torch is that of all of `factor`."""
     both = -(change + adjoint(change))
     return factor @ both if upper else both @ factor
 
 
-def _cholesky_solve_factor(g: Any, factor: Any, out: Any, upper: bool) -> Any:
+def _cholesky_solve_factor(g: Array, factor: Array, out: Array, upper: bool) -> Array:
     return _factor_cotangent(cholesky_solve(g, factor, upper=upper) @ adjoint(out), factor, upper)
 
 
@@ -359,7 +362,7 @@ cholesky_inverse: Op = op(
 # --- LU ---
 
 
-def _permutation(pivots: Any, like: Any) -> Any:
+def _permutation(pivots: Array, like: Array) -> Array:
     return kernels.permutation_matrix(pivots, like.shape[-2], like.dtype)
 
 
@@ -375,7 +378,7 @@ def unpack_upper(lu: Any) -> Any:
     return triu(lu[..., : min(lu.shape[-2:]), :], diagonal=0)
 
 
-def _unit_diagonal(x: Any) -> Any:
+def _unit_diagonal(x: Array) -> Array:
     out, places = copy(x, "C"), counted(x.shape[-1], x)
     out[..., places, places] = 1
     return out
@@ -390,7 +393,7 @@ unit_diagonal: Op = op(
 )
 
 
-def _lu_pullback(g: Any, outs: Any) -> list:
+def _lu_pullback(g: Array, outs: tuple[Array, ...]) -> list[Any]:
     lu, pivots = outs[0], outs[1]
     rows, columns = lu.shape[-2:]
     size = min(rows, columns)
@@ -427,7 +430,7 @@ lu_factor: Op = op(
 # --- the exponential ---
 
 
-def _matrix_exp_pullback(g: Any, x: Any) -> Any:
+def _matrix_exp_pullback(g: Array, x: Array) -> Array:
     """exp of [[x^H, g], [0, x^H]] has the pullback as its upper right corner."""
     size = x.shape[-1]
     turned = adjoint(x)

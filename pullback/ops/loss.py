@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,11 +30,14 @@ from .layouts import CLASSES, ELEMENTWISE_LOSS, PLACED_CLASSES
 from .pairs import log_add_exp
 from .pointwise import sigmoid
 from .reductions import log_softmax, sum_all
-from .samples import pairs_to_reduce
+from .samples import Draw, Sample, pairs_to_reduce
 from .striding import in_order
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Shape
 
-def reduce_losses(losses: Any, reduction: str) -> Any:
+
+def reduce_losses(losses: Array, reduction: str) -> Array:
     """Sum or mean of losses in their own dtype (half precision summed in float32)."""
     if reduction == "none":
         return losses
@@ -46,7 +50,7 @@ def reduce_losses(losses: Any, reduction: str) -> Any:
     return total if total.dtype == kind else total.astype(kind)
 
 
-def spread(g: Any, x: Any, reduction: str) -> Any:
+def spread(g: Array, x: Array, reduction: str) -> Array:
     """The cotangent of each loss from that of the reduced loss."""
     return g / max(math.prod(x.shape), 1) if reduction == "mean" else g
 
@@ -54,27 +58,29 @@ def spread(g: Any, x: Any, reduction: str) -> Any:
 # --- classes: log-probabilities (n, classes, ...) and class numbers (n, ...) ---
 
 
-def _class_axis(x: Any) -> int:
+def _class_axis(x: Array) -> int:
     return 1 if len(x.shape) > 1 else 0
 
 
-def _counts(target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
+def _counts(target: Array, weight: Array | None, ignore_index: int, dtype: np.dtype) -> Array:
     return kernels.target_weights(target, weight, ignore_index=ignore_index, dtype=dtype)
 
 
-def _divisor(target: Any, weight: Any, ignore_index: int, dtype: Any) -> float:
+def _divisor(target: Array, weight: Array | None, ignore_index: int, dtype: np.dtype) -> float:
     """The sum of the weights of all targets, by which a mean divides."""
     if weight is None and _none_ignored(target, ignore_index):
         return target.size
     return float(np.add.reduce(_counts(target, weight, ignore_index, dtype), axis=None, dtype=np.float64))
 
 
-def _none_ignored(target: Any, ignore_index: int) -> bool:
+def _none_ignored(target: Array, ignore_index: int) -> bool:
     """True if one look at the smallest target shows that none is ignored."""
     return ignore_index < 0 and target.size > 0 and bool(np.minimum.reduce(target, axis=None) >= 0)
 
 
-def _is_simple(shape: tuple, kind: Any, target: Any, weight: Any, ignore_index: int, smoothing: float) -> bool:
+def _is_simple(
+    shape: Shape, kind: np.dtype, target: Array, weight: Array | None, ignore_index: int, smoothing: float
+) -> bool:
     """True if every row of a matrix has a target, none is ignored or weighted, and no half precision is involved."""
     return (
         weight is None
@@ -88,16 +94,16 @@ def _is_simple(shape: tuple, kind: Any, target: Any, weight: Any, ignore_index: 
 
 
 @functools.lru_cache(maxsize=64)
-def _row_starts(rows: int, classes: int) -> Any:
+def _row_starts(rows: int, classes: int) -> Array:
     return np.arange(0, rows * classes, classes)
 
 
-def _places(target: Any, classes: int) -> Any:
+def _places(target: Array, classes: int) -> Array:
     """Where each row of a matrix has its target, counted through all rows."""
     return _row_starts(len(target), classes) + target
 
 
-def _reduced_rows(losses: Any, reduction: str) -> Any:
+def _reduced_rows(losses: Array, reduction: str) -> Array:
     """`reduce_losses` of one loss a row, for at least one row."""
     if reduction == "none":
         return losses
@@ -106,7 +112,9 @@ def _reduced_rows(losses: Any, reduction: str) -> Any:
 
 
 @quiet
-def _pick_classes(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> Any:
+def _pick_classes(
+    x: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, smoothing: float
+) -> Array:
     axis = _class_axis(x)
     target = np.asarray(target)
     classes = x.shape[axis]
@@ -136,8 +144,8 @@ def _pick_classes(x: Any, target: Any, weight: Any, ignore_index: int, reduction
 
 
 def _place_classes(
-    x: Any, target: Any, weight: Any, shape: tuple, ignore_index: int, reduction: str, smoothing: float
-) -> Any:
+    x: Array, target: Array, weight: Array | None, shape: Shape, ignore_index: int, reduction: str, smoothing: float
+) -> Array:
     axis = 1 if len(shape) > 1 else 0
     target = np.asarray(target)
     out = zeros(shape, x.dtype)
@@ -167,7 +175,7 @@ def _place_classes(
 _chosen = handing_on("ignore_index", "reduction", "smoothing")
 
 
-def _safe_target(target: Any, classes: int, ignore_index: int) -> tuple:
+def _safe_target(target: Array, classes: int, ignore_index: int) -> tuple[Array, Array]:
     """Which targets count, and the targets with 0 in the place of those that do not."""
     kept = target != ignore_index
     wrong = kept & ((target < 0) | (target >= classes))
@@ -177,16 +185,18 @@ def _safe_target(target: Any, classes: int, ignore_index: int) -> tuple:
     return kept, np.where(kept, target, 0)
 
 
-def _counts_of(kept: Any, safe: Any, weight: Any, dtype: Any) -> Any:
+def _counts_of(kept: Array, safe: Array, weight: Array | None, dtype: np.dtype) -> Array:
     return cast(kept if weight is None else np.where(kept, weight[safe], 0), dtype=dtype)
 
 
-def _along_classes(weight: Any, x: Any) -> Any:
+def _along_classes(weight: Array, x: Array) -> Array:
     """The weights of classes, shaped to broadcast against the scores."""
     return weight if len(x.shape) < 3 else np.reshape(weight, (-1, *(1,) * (len(x.shape) - 2)))
 
 
-def _pick_formula(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> Any:
+def _pick_formula(
+    x: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, smoothing: float
+) -> Array:
     axis = _class_axis(x)
     kept, safe = _safe_target(target, x.shape[axis], ignore_index)
     counts = _counts_of(kept, safe, weight, x.dtype)
@@ -201,8 +211,8 @@ def _pick_formula(x: Any, target: Any, weight: Any, ignore_index: int, reduction
 
 
 def _place_formula(
-    x: Any, target: Any, weight: Any, shape: tuple, ignore_index: int, reduction: str, smoothing: float
-) -> Any:
+    x: Array, target: Array, weight: Array | None, shape: Shape, ignore_index: int, reduction: str, smoothing: float
+) -> Array:
     axis = 1 if len(shape) > 1 else 0
     classes = shape[axis]
     kept, safe = _safe_target(target, classes, ignore_index)
@@ -218,13 +228,19 @@ def _place_formula(
 
 
 @_chosen
-def _pick_transpose(g: Any, x_shape: tuple, target: Any, weight: Any, **params: Any) -> Any:
+def _pick_transpose(g: Array, x_shape: Shape, target: Array, weight: Array | None, **params: Any) -> Array:
     return place_classes(g, target, weight, shape=x_shape, **params)
 
 
 def _pick_in_engine(
-    g: Any, x_shape: tuple, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
-) -> Any:
+    g: Array,
+    x_shape: tuple[int, int],
+    target: Array,
+    weight: Array | None,
+    ignore_index: int,
+    reduction: str,
+    smoothing: float,
+) -> Array | Picked:
     """`_pick_transpose` without the zeros, where they are many."""
     if math.prod(x_shape) >= MOSTLY_ZEROS:
         target = np.asarray(target)
@@ -235,11 +251,11 @@ def _pick_in_engine(
 
 
 @_chosen
-def _place_transpose(g: Any, target: Any, weight: Any, **params: Any) -> Any:
+def _place_transpose(g: Array, target: Array, weight: Array | None, **params: Any) -> Array:
     return pick_classes(g, target, weight, **params)
 
 
-def _class_samples(draw: Any, shaped: Any = None) -> Any:
+def _class_samples(draw: Draw, shaped: bool = False) -> Iterator[Sample]:
     """Scores of classes, targets some of which are not to count, weights of classes, and all ways to sum and smooth."""
     for shape in ((5, 4), (4,), (2, 3, 4), (0, 3), (200, 60)):
         places = (*shape[:1], *shape[2:]) if len(shape) > 1 else ()
@@ -292,7 +308,9 @@ place_classes: Op = linear(
 
 
 @quiet
-def _cross_entropy(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> tuple:
+def _cross_entropy(
+    x: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, smoothing: float
+) -> tuple[Array, Array]:
     target = np.asarray(target)
     if 0 < x.size <= WHOLE and _is_simple(x.shape, x.dtype, target, weight, ignore_index, smoothing):
         losses, chances = kernels.small_cross_entropy(x, _places(target, x.shape[1]))
@@ -307,8 +325,15 @@ def _cross_entropy(x: Any, target: Any, weight: Any, ignore_index: int, reductio
 
 
 def _cross_entropy_backward(
-    g: Any, x: Any, target: Any, weight: Any, extras: Any, ignore_index: int, reduction: str, smoothing: float
-) -> tuple:
+    g: Array,
+    x: Array,
+    target: Array,
+    weight: Array | None,
+    extras: tuple[Any, ...],
+    ignore_index: int,
+    reduction: str,
+    smoothing: float,
+) -> tuple[Any, ...]:
     if extras[0].ndim == x.ndim == 2:  # few elements: the probabilities were kept
         out = np.array(extras[0])
         places = _places(np.asarray(target), x.shape[1])
@@ -324,14 +349,14 @@ def _cross_entropy_backward(
 
 
 def _cross_entropy_formula(
-    x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
-) -> tuple:
+    x: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, smoothing: float
+) -> tuple[Any, ...]:
     chances = log_softmax(x, axis=_class_axis(x))
     return (_pick_formula(chances, target, weight, ignore_index, reduction, smoothing),)
 
 
 @_chosen
-def _cross_entropy_pullback(g: Any, x: Any, target: Any, weight: Any, **params: Any) -> tuple:
+def _cross_entropy_pullback(g: Array, x: Array, target: Array, weight: Array | None, **params: Any) -> tuple[Any, ...]:
     axis = _class_axis(x)
     placed = place_classes(g, target, weight, shape=tuple(x.shape), **params)
     return (placed - np.exp(log_softmax(x, axis=axis)) * np.sum(placed, axis=axis, keepdims=True),)
@@ -358,14 +383,14 @@ cross_entropy, cross_entropy_2d = (
 # --- two arrays of one shape ---
 
 
-def _laid_as(*deciding: int) -> Any:
+def _laid_as(*deciding: int) -> Callable[..., Any]:
     """Losses that are not summed lie in memory as the operands at these places do."""
 
-    def decorate(function: Any) -> Any:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         laid = ordered(function, deciding)
 
         @functools.wraps(function)
-        def run(*arrays: Any, **params: Any) -> Any:
+        def run(*arrays: Array, **params: Any) -> Array:
             return laid(*arrays, **params) if params["reduction"] == "none" else function(*arrays, **params)
 
         return run
@@ -382,35 +407,35 @@ mse: Op = op(
 )
 
 
-def _huber_losses(x: Any, y: Any, delta: float) -> Any:
+def _huber_losses(x: Array, y: Array, delta: float) -> Array:
     """A square up to a distance of delta, a line of the slope it has there beyond."""
     distance = np.abs(x - y)
     near = np.minimum(distance, number_for(delta, x))
     return near * (distance - near * number_for(0.5, x))
 
 
-def _limited_difference_times(x: Any, y: Any, g: Any, delta: float) -> Any:
+def _limited_difference_times(x: Array, y: Array, g: Array, delta: float) -> Array:
     difference = x - y
     return g * limited(difference, number_for(-delta, difference), number_for(delta, difference))
 
 
-def _huber_rule(g: Any, x: Any, y: Any, delta: float, reduction: str) -> Any:
+def _huber_rule(g: Array, x: Array, y: Array, delta: float, reduction: str) -> Array:
     difference = x - y
     slope = np.where(np.abs(difference) >= delta, delta * np.sign(difference), difference)
     return spread(g, x, reduction) * slope
 
 
-def _huber_kernel(g: Any, x: Any, y: Any, delta: float, reduction: str) -> Any:
+def _huber_kernel(g: Array, x: Array, y: Array, delta: float, reduction: str) -> Array:
     return in_blocks(_limited_difference_times, x, y, spread(g, x, reduction), delta=delta)
 
 
-def _scaled_down(g: Any, beta: float) -> Any:
+def _scaled_down(g: Array, beta: float) -> Array:
     return g if beta == 1 else g / beta
 
 
 @_laid_as(0, 1)
 @in_single
-def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
+def _smooth_l1(x: Array, y: Array, beta: float, reduction: str) -> Array:
     losses = in_blocks(_huber_losses, x, y, delta=beta)
     return reduce_losses(losses if beta == 1 else losses / number_for(beta, x), reduction)
 
@@ -433,7 +458,7 @@ smooth_l1: Op = op(
 
 @_laid_as(0)
 @in_single
-def _huber(x: Any, y: Any, delta: float, reduction: str) -> Any:
+def _huber(x: Array, y: Array, delta: float, reduction: str) -> Array:
     return reduce_losses(in_blocks(_huber_losses, x, y, delta=delta), reduction)
 
 
@@ -452,7 +477,7 @@ huber: Op = op(
 
 @_laid_as(0)
 @quiet
-def _soft_margin(x: Any, y: Any, reduction: str) -> Any:
+def _soft_margin(x: Array, y: Array, reduction: str) -> Array:
     return reduce_losses(log_add_exp(zero_of(x), -y * x).astype(x.dtype, copy=False), reduction)
 
 
@@ -467,20 +492,20 @@ soft_margin: Op = op(
 # --- binary cross entropy ---
 
 
-def _scaled_by(values: Any, weight: Any) -> Any:
+def _scaled_by(values: Array, weight: Array | None) -> Array:
     return values if weight is None else values * weight
 
 
-def _clipped(x: Any) -> Any:
+def _clipped(x: Array) -> Array:
     return np.maximum(x, number_for(-100.0, x))
 
 
-def _bce(x: Any, target: Any, weight: Any, reduction: str) -> Any:
+def _bce(x: Array, target: Array, weight: Array | None, reduction: str) -> Array:
     losses = (target - number_for(1, x)) * _clipped(np.log1p(-x)) - target * _clipped(np.log(x))
     return reduce_losses(_scaled_by(losses, weight), reduction)
 
 
-def _bce_pullback(g: Any, x: Any, target: Any, weight: Any, reduction: str) -> Any:
+def _bce_pullback(g: Array, x: Array, target: Array, weight: Array | None, reduction: str) -> Array:
     slope = (x - target) / np.maximum((number_for(1, x) - x) * x, number_for(1e-12, x))
     return spread(g, x, reduction) * _scaled_by(slope, weight)
 
@@ -495,7 +520,7 @@ bce: Op = op(
 )
 
 
-def _bce_logits(x: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+def _bce_logits(x: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str) -> Array:
     losses = activations.bce_with_logits(np.asarray(x), np.asarray(target), pos_weight)
     return reduce_losses(_scaled_by(losses, weight), reduction)
 
@@ -503,27 +528,33 @@ def _bce_logits(x: Any, target: Any, weight: Any, pos_weight: Any, reduction: st
 _single_bce_logits_backward = in_single(lambda g, x, t, p: activations.bce_with_logits_backward(g, x, t, p))
 
 
-def _bce_logits_backward(g: Any, x: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+def _bce_logits_backward(
+    g: Array, x: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
+) -> Array:
     g = _scaled_by(spread(g, x, reduction), weight)
     if g.dtype != x.dtype:
         return NotImplemented
     return _single_bce_logits_backward(np.asarray(g), np.asarray(x), np.asarray(target), pos_weight)
 
 
-def _bce_logits_formula(x: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+def _bce_logits_formula(
+    x: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
+) -> Array:
     below = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)  # -log(sigmoid(x))
     positive = below if pos_weight is None else (1 + (pos_weight - 1) * target) * below
     return reduce_losses(_scaled_by((1 - target) * x + positive, weight), reduction)
 
 
-def _bce_logits_pullback(g: Any, x: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+def _bce_logits_pullback(
+    g: Array, x: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
+) -> Array:
     g = _scaled_by(spread(g, x, reduction), weight)
     if pos_weight is None:
         return g * (sigmoid(x) - target)
     return g * ((1 - target) - (1 + (pos_weight - 1) * target) * sigmoid(-x))
 
 
-def _bce_logits_target(g: Any, x: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+def _bce_logits_target(g: Array, x: Array, weight: Array | None, pos_weight: Array | None, reduction: str) -> Array:
     g = _scaled_by(spread(g, x, reduction), weight)
     if pos_weight is None:
         return -g * x
@@ -532,7 +563,7 @@ def _bce_logits_target(g: Any, x: Any, weight: Any, pos_weight: Any, reduction: 
     return g * (log_sigmoid(-x) - pos_weight * log_sigmoid(x))
 
 
-def _bce_samples(draw: Any) -> Any:
+def _bce_samples(draw: Draw) -> Iterator[Sample]:
     for (x, target), params in pairs_to_reduce(draw, {}):
         for weight in (None, np.abs(target)):
             for pos_weight in (None, np.abs(target) + 1):

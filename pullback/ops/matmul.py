@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,22 +36,26 @@ from .layouts import (
     TRANSPOSED_TIMES,
     VDOT,
 )
-from .samples import arrays
+from .samples import Draw, Sample, arrays
 from .shape import diagonal, expand, place_diagonal
 from .striding import in_order
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Number, Shape
+    from ..core.node import Node
 
-def transposed(x: Any) -> Any:
+
+def transposed(x: Array) -> Array:
     """The last two axes exchanged."""
     return x.swapaxes(-1, -2) if type(x) is np.ndarray else np.swapaxes(x, -1, -2)  # np.swapaxes costs a microsecond
 
 
-def adjoint(x: Any) -> Any:
+def adjoint(x: Array) -> Array:
     """The conjugate transpose of a matrix or a batch of them."""
     return conjugate(transposed(x))
 
 
-def _matmul(a: Any, b: Any) -> Any:
+def _matmul(a: Array, b: Array) -> Array:
     if a.itemsize <= 2:
         if a.dtype.kind == "b":
             raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'. Convert first, as in x.int().")
@@ -67,21 +72,21 @@ def _matmul(a: Any, b: Any) -> Any:
     return batched_product(a, b) if a.ndim > 2 and a.dtype.kind == "f" else np.matmul(a, b, order="C")
 
 
-def _left(g: Any, b: Any) -> Any:
+def _left(g: Array, b: Array) -> Array:
     return matmul(g, adjoint(b))
 
 
-def _right(g: Any, a: Any) -> Any:
+def _right(g: Array, a: Array) -> Array:
     return matmul(adjoint(a), g)
 
 
-def _right_of_batches(g: Any, a: Any, b_shape: tuple) -> Any:
+def _right_of_batches(g: Array, a: Array, b_shape: Shape) -> Array:
     if len(b_shape) == 2 and len(a.shape) > 2:  # the sum over batches happens inside one product
         return matmul(adjoint(rows(a)), rows(g))
     return matmul(adjoint(a), g)
 
 
-def _matrices(draw: Any, turned: str = "") -> Any:
+def _matrices(draw: Draw, turned: str = "") -> Iterator[Sample]:
     """Two matrices to multiply, few, none and many; the one that is named stands turned."""
     for n, m, k in ((3, 4, 2), (1, 3, 1), (0, 3, 2), (100, 120, 110)):
         first = (m, n) if turned == "first" else (n, m)
@@ -170,11 +175,11 @@ matmul: Op = op(
 )
 
 
-def column(x: Any) -> Any:
+def column(x: Array) -> Array:
     return x[..., None]
 
 
-def _mv_vector(g: Any, a: Any) -> Any:
+def _mv_vector(g: Array, a: Array) -> Array:
     if len(a.shape) == 2:
         return mv(adjoint(a), g)
     return np.reshape(matmul(adjoint(rows(a)), np.reshape(g, (-1, 1))), (-1,))
@@ -221,7 +226,7 @@ vdot: Op = op(
 )  # fmt: skip
 
 
-def rows(x: Any) -> Any:
+def rows(x: Array) -> Array:
     """All leading dims as one."""
     return x if len(x.shape) == 2 else np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
 
@@ -229,7 +234,7 @@ def rows(x: Any) -> Any:
 # --- a product added to something: beta * x + alpha * (a @ b) ---
 
 
-def _combine(x: Any, product: Any, beta: Any, alpha: Any) -> Any:
+def _combine(x: Array, product: Array, beta: Number, alpha: Number) -> Array:
     kind = product.dtype
     if alpha != 1:
         product = product * alpha
@@ -242,11 +247,11 @@ def _combine(x: Any, product: Any, beta: Any, alpha: Any) -> Any:
     return (product + x).astype(kind, copy=False)
 
 
-def _scaled(g: Any, factor: Any) -> Any:
+def _scaled(g: Array, factor: Array) -> Array:
     return g if factor == 1 else g * factor.conjugate()
 
 
-def _addmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+def _addmm(x: Array, a: Array, b: Array, beta: Number, alpha: Number) -> Array:
     if is_half(a.dtype):
         x, wide_a, wide_b = (v.astype(np.float32) for v in (x, a, b))
         return _addmm(x, wide_a, wide_b, beta, alpha).astype(a.dtype)
@@ -288,7 +293,7 @@ addmv: Op = op(
 )
 
 
-def _addbmm(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+def _addbmm(x: Array, a: Array, b: Array, beta: Number, alpha: Number) -> Array:
     """The batch is one more summed index: a single product of (n, batch * k) with (batch * k, p)."""
     summed = a.shape[0] * a.shape[2]
     return _addmm(x, np.swapaxes(a, 0, 1).reshape(a.shape[1], summed), b.reshape(summed, b.shape[2]), beta, alpha)
@@ -305,7 +310,7 @@ addbmm: Op = op(
 
 
 @in_single
-def _addr(x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+def _addr(x: Array, a: Array, b: Array, beta: Number, alpha: Number) -> Array:
     if a.dtype.kind == "b":
         product = a[:, None] & b & bool(alpha)
         return product if beta == 0 else product | x & bool(beta)
@@ -326,13 +331,13 @@ addr: Op = op(
 # --- x @ weight.T + bias, with weights stored as (out, in) ---
 
 
-def _weigh(x: Any, weight: Any) -> Any:
+def _weigh(x: Array, weight: Array) -> Array:
     if x.ndim == 2:
         return _matmul(x, weight.T)
     return _matmul(rows(np.ascontiguousarray(x)), weight.T).reshape((*x.shape[:-1], *weight.shape[:-1]))
 
 
-def _linear_layer(x: Any, weight: Any, bias: Any) -> Any:
+def _linear_layer(x: Array, weight: Array, bias: Array) -> Array:
     if x.itemsize == 2 and x.dtype.kind in "fV":
         return _linear_layer(*(v.astype(np.float32) for v in (x, weight, bias))).astype(x.dtype)
     out = product(x, weight.T) if x.ndim == 2 else _weigh(x, weight)
@@ -342,19 +347,19 @@ def _linear_layer(x: Any, weight: Any, bias: Any) -> Any:
     return out
 
 
-def _layer_input(g: Any, weight: Any) -> Any:
+def _layer_input(g: Array, weight: Array) -> Array:
     if len(weight.shape) == 2 and len(g.shape) == 1:  # rules of products expect matrices
         return matmul(g[None], conjugate(weight))[0]
     return matmul(g, conjugate(weight)) if len(weight.shape) == 2 else column(g) * conjugate(weight)
 
 
-def _layer_weight(g: Any, x: Any) -> Any:
+def _layer_weight(g: Array, x: Array) -> Array:
     if len(g.shape) == len(x.shape):  # the weight is a matrix, not a vector
         return transposed_times(rows(g), conjugate(rows(x)))
     return np.sum(column(g) * conjugate(x), axis=tuple(range(len(x.shape) - 1)))
 
 
-def _as_torch_shows_it(node: Any) -> None:
+def _as_torch_shows_it(node: Node) -> None:
     seams.show_linear_graph(node)
 
 
@@ -390,7 +395,7 @@ linear_map: Op = op(
 
 
 @functools.lru_cache(maxsize=1024)
-def arrangement(labels: tuple) -> tuple:
+def arrangement(labels: tuple[Any, ...]) -> tuple[Any, ...]:
     """How to turn a contraction into a matrix product: orders of axes, and how many stand for what."""
     left, right, out = labels
     batch = [label for label in left if label in right and label in out]
@@ -413,7 +418,7 @@ def _reordering(labels: Any, wanted: list) -> tuple | None:
     return None if list(labels) == wanted else tuple(labels.index(label) for label in wanted)
 
 
-def _contract(a: Any, b: Any, labels: tuple) -> Any:
+def _contract(a: Array, b: Array, labels: tuple[Any, ...]) -> Array:
     """One matrix product. Every label stands in two or three of (a, b, out), none twice in one of them."""
     left, right, out = labels
     if len(out) == len({*left, *right}):  # nothing to add up: an elementwise product
@@ -432,7 +437,7 @@ def _contract(a: Any, b: Any, labels: tuple) -> Any:
     return product if last is None else product.transpose(last)
 
 
-def _spread(x: Any, own: tuple, out: tuple) -> Any:
+def _spread(x: Array, own: tuple[Any, ...], out: tuple[Any, ...]) -> Array:
     """An array with its labelled axes where the result has them, and axes of size 1 for the others."""
     turned = x.transpose([own.index(label) for label in out if label in own])
     return turned[tuple([slice(None) if label in own else None for label in out])]
@@ -455,10 +460,10 @@ contract: Op = op(
 # --- small relatives ---
 
 
-def _cross(a: Any, b: Any, axis: int) -> Any:
+def _cross(a: Array, b: Array, axis: int) -> Array:
     """a x b along an axis of size 3, by rotating components; both have the full shape."""
 
-    def rolled(x: Any, shift: int) -> Any:
+    def rolled(x: Array, shift: int) -> Array:
         return np.roll(x, shift, axis)
 
     return in_order(rolled(a, -1) * rolled(b, 1) - rolled(a, 1) * rolled(b, -1))
@@ -474,7 +479,7 @@ cross: Op = op(
 )
 
 
-def _trace(x: Any) -> Any:
+def _trace(x: Array) -> Array:
     return np.trace(x)
 
 
@@ -490,13 +495,13 @@ trace: Op = linear(
 )
 
 
-def diagonal_of(x: Any) -> Any:
+def diagonal_of(x: Array) -> Array:
     """The diagonals of the last two axes."""
     ndim = len(x.shape)
     return diagonal(x, offset=0, axis1=ndim - 2, axis2=ndim - 1)
 
 
-def diagonal_matrix(values: Any) -> Any:
+def diagonal_matrix(values: Array) -> Array:
     """Square matrices with `values` on their diagonals."""
     shape = tuple(values.shape)
     return place_diagonal(values, shape=(*shape, shape[-1]), offset=0, axis1=len(shape) - 1, axis2=len(shape))

@@ -7,7 +7,8 @@ composition in `nn/functional/normalization.py`.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,23 +21,27 @@ from ..kernels.order import keeping_channels
 from .batching import _fold, _full, _unfold, folding
 from .fusing import in_single, is_half, pulled_in_single, widened
 from .layouts import CHANNELS, GIVEN_CHANNELS, GROUPS, LAST_NORMALIZED
+from .samples import Draw, Sample
 from .striding import in_order
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Axes, Params
 
-def _trailing(x: Any, axes: int) -> tuple:
+
+def _trailing(x: Array, axes: int) -> tuple[Any, ...]:
     ndim = len(x.shape)
     return tuple(range(ndim - axes, ndim))
 
 
-def _leading(x: Any, axes: int) -> tuple:
+def _leading(x: Array, axes: int) -> tuple[Any, ...]:
     return tuple(range(len(x.shape) - axes))
 
 
-def _moment(x: Any, axis: tuple) -> Any:
+def _moment(x: Array, axis: Axes) -> Array:
     return np.sum(x, axis=axis, keepdims=True) / max(math.prod(x.shape[i] for i in axis), 1)
 
 
-def _over_lead(x: Any, axes: int) -> Any:
+def _over_lead(x: Array, axes: int) -> Array:
     lead = _leading(x, axes)
     return np.sum(x, axis=lead) if lead else x
 
@@ -44,7 +49,7 @@ def _over_lead(x: Any, axes: int) -> Any:
 # --- layer norm ---
 
 
-def _normalized(x: Any, axis: tuple, eps: float) -> tuple:
+def _normalized(x: Array, axis: Axes, eps: float) -> tuple[Array, Array, Array]:
     """Numbers of mean 0 and variance 1 over some axes; mean, and one over the deviation."""
     mean = _moment(x, axis)
     centred = x - mean
@@ -52,18 +57,22 @@ def _normalized(x: Any, axis: tuple, eps: float) -> tuple:
     return centred * scale, mean, scale
 
 
-def _applied(x: Any, weight: Any, bias: Any) -> Any:
+def _applied(x: Array, weight: Array | None, bias: Array | None) -> Array:
     """`x * weight + bias`, where there are such."""
     x = x if weight is None else x * weight
     return x if bias is None else x + bias
 
 
-def _layer_norm(x: Any, weight: Any, bias: Any, axes: int, eps: float) -> tuple:
+def _layer_norm(
+    x: Array, weight: Array | None, bias: Array | None, axes: int, eps: float
+) -> tuple[Array, Array, Array]:
     normal, mean, scale = _normalized(x, _trailing(x, axes), eps)
     return _applied(normal, weight, bias), mean, scale
 
 
-def _layer_norm_pullback(g: Any, x: Any, weight: Any, needs: tuple, axes: int, eps: float) -> tuple:
+def _layer_norm_pullback(
+    g: Array, x: Array, weight: Array | None, needs: tuple[bool, ...], axes: int, eps: float
+) -> tuple[Array | None, ...]:
     axis = _trailing(x, axes)
     normal, _, scale = _normalized(x, axis, eps)
     inner = g if weight is None else g * weight
@@ -75,11 +84,13 @@ def _layer_norm_pullback(g: Any, x: Any, weight: Any, needs: tuple, axes: int, e
 
 
 @pulled_in_single
-def _layer_norm_backward(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, axes: int) -> tuple:
+def _layer_norm_backward(
+    g: Array, x: Array, weight: Array | None, extras: tuple[Any, ...], needs: tuple[bool, bool, bool], axes: int
+) -> tuple[Array | None, ...]:
     return kernels.layer_norm_backward(g, x, extras[0], extras[1], weight, axes=axes, wanted=needs)
 
 
-def _norm_samples(draw: Any, *params: dict[str, Any], bias: bool = True) -> Any:
+def _norm_samples(draw: Draw, *params: dict[str, Any], bias: bool = True) -> Iterator[Sample]:
     """Rows, with and without parameters; over two axes; few, none and many."""
     for axes, shape in ((1, (4, 5)), (2, (3, 4, 5)), (1, (0, 3)), (1, (200, 300)), (1, (7,))):
         last = shape[len(shape) - axes :]
@@ -103,19 +114,21 @@ layer_norm: Op = fused(
 )
 
 
-def _root_mean_square(x: Any, axes: int, eps: float | None) -> Any:
+def _root_mean_square(x: Array, axes: int, eps: float | None) -> Array:
     """One over it, of the last axes."""
     if eps is None:
         eps = float(np.finfo(np.float32 if x.dtype.itemsize <= 4 else np.float64).eps)
     return (_moment(x * x, _trailing(x, axes)) + eps) ** -0.5
 
 
-def _rms_norm(x: Any, weight: Any, axes: int, eps: float | None) -> tuple:
+def _rms_norm(x: Array, weight: Array | None, axes: int, eps: float | None) -> tuple[Array, Array]:
     scale = _root_mean_square(x, axes, eps)
     return _applied(x * scale, weight, None), scale
 
 
-def _rms_norm_pullback(g: Any, x: Any, weight: Any, needs: tuple, axes: int, eps: float | None) -> tuple:
+def _rms_norm_pullback(
+    g: Array, x: Array, weight: Array | None, needs: tuple[bool, ...], axes: int, eps: float | None
+) -> tuple[Array | None, ...]:
     scale = _root_mean_square(x, axes, eps)
     normal = x * scale
     inner = g if weight is None else g * weight
@@ -126,7 +139,9 @@ def _rms_norm_pullback(g: Any, x: Any, weight: Any, needs: tuple, axes: int, eps
 
 
 @pulled_in_single
-def _rms_norm_backward(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, axes: int) -> tuple:
+def _rms_norm_backward(
+    g: Array, x: Array, weight: Array | None, extras: tuple[Any, ...], needs: tuple[bool, bool], axes: int
+) -> tuple[Array | None, ...]:
     return kernels.rms_norm_backward(g, x, extras[0], weight, axes=axes, wanted=(*needs, False)[:2])
 
 
@@ -145,22 +160,22 @@ rms_norm: Op = fused(
 # --- batch norm: statistics of each channel (axis 1) over everything else ---
 
 
-def _channels(x: Any) -> tuple:
+def _channels(x: Array) -> tuple[Any, ...]:
     """All axes but the channels'."""
     return (0, *range(2, len(x.shape)))
 
 
-def _beside(values: Any, x: Any) -> Any:
+def _beside(values: Array | None, x: Array) -> Any:
     """One value a channel, shaped to broadcast against `x`."""
     ndim = len(x.shape)
     return values if values is None or ndim == 2 else np.reshape(values, (-1, *(1,) * (ndim - 2)))
 
 
-def _with_wide_statistics(function: Any) -> Any:
+def _with_wide_statistics(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel whose result has the dtype of `x`; half precision is computed in float32, and statistics stay in that."""
 
     @quiet
-    def run(x: Any, *others: Any, **params: Any) -> Any:
+    def run(x: Array, *others: Array, **params: Any) -> Any:
         kind = x.dtype
         wide = (x, *others) if not is_half(kind) else map(widened, (x, *others))
         found = function(*wide, **params)
@@ -171,7 +186,7 @@ def _with_wide_statistics(function: Any) -> Any:
     return run
 
 
-def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple:
+def _batch_norm(x: Array, weight: Array | None, bias: Array | None, eps: float) -> tuple[Array, Array, Array]:
     axis = _channels(x)
     mean = _moment(x, axis)
     centred = x - mean
@@ -180,7 +195,9 @@ def _batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple:
     return out, np.reshape(mean, (-1,)), np.reshape(variance, (-1,))
 
 
-def _batch_norm_pullback(g: Any, x: Any, weight: Any, needs: tuple, eps: float) -> tuple:
+def _batch_norm_pullback(
+    g: Array, x: Array, weight: Array | None, needs: tuple[bool, ...], eps: float
+) -> tuple[Array | None, ...]:
     axis = _channels(x)
     normal, _, scale = _normalized(x, axis, eps)
     total = np.sum(g, axis=axis)
@@ -194,11 +211,13 @@ def _batch_norm_pullback(g: Any, x: Any, weight: Any, needs: tuple, eps: float) 
 
 
 @pulled_in_single
-def _batch_norm_backward(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, eps: float) -> tuple:
+def _batch_norm_backward(
+    g: Array, x: Array, weight: Array | None, extras: tuple[Any, ...], needs: tuple[bool, ...], eps: float
+) -> tuple[Array | None, ...]:
     return by_channel.batch_norm_backward(g, x, weight, extras[0], extras[1], needs, eps)
 
 
-def _image_samples(draw: Any, *params: dict[str, Any], given: bool = False) -> Any:
+def _image_samples(draw: Draw, *params: dict[str, Any], given: bool = False) -> Iterator[Sample]:
     """Images, with and without parameters, and with means and variances if these are `given`."""
     for shape in ((4, 6), (2, 6, 5), (3, 6, 4, 2), (2, 6, 0), (0, 6, 2), (8, 6, 64, 64)):
         statistics = [draw(6), draw(6, low=0.5)] if given else []
@@ -220,17 +239,21 @@ batch_norm: Op = fused(
 # --- group norm: each sample's channels in groups, statistics of a group over its channels and all their elements ---
 
 
-def _in_groups(x: Any, groups: int) -> Any:
+def _in_groups(x: Array, groups: int) -> Array:
     return np.reshape(x, (x.shape[0], groups, math.prod(x.shape[1:]) // max(groups, 1)))
 
 
-def _group_norm(x: Any, weight: Any, bias: Any, groups: int, eps: float) -> tuple:
+def _group_norm(
+    x: Array, weight: Array | None, bias: Array | None, groups: int, eps: float
+) -> tuple[Array, Array, Array]:
     normal, mean, scale = _normalized(_in_groups(x, groups), (2,), eps)
     out = _applied(np.reshape(normal, tuple(x.shape)), _beside(weight, x), _beside(bias, x))
     return out, np.reshape(mean, (-1, 1)), np.reshape(scale, (-1, 1))
 
 
-def _group_norm_pullback(g: Any, x: Any, weight: Any, needs: tuple, groups: int, eps: float) -> tuple:
+def _group_norm_pullback(
+    g: Array, x: Array, weight: Array | None, needs: tuple[bool, ...], groups: int, eps: float
+) -> tuple[Array | None, ...]:
     shape, axis = tuple(x.shape), _channels(x)
     normal, _, scale = _normalized(_in_groups(x, groups), (2,), eps)
     gradient = None
@@ -246,14 +269,16 @@ def _group_norm_pullback(g: Any, x: Any, weight: Any, needs: tuple, groups: int,
 
 
 @pulled_in_single
-def _group_norm_backward(g: Any, x: Any, weight: Any, extras: Any, needs: tuple, groups: int) -> Any:
+def _group_norm_backward(
+    g: Array, x: Array, weight: Array | None, extras: tuple[Any, ...], needs: tuple[bool, ...], groups: int
+) -> tuple[Array | None, ...]:
     if not x.size:
         return NotImplemented
     return by_channel.group_norm_backward(g, x, weight, extras[0], extras[1], needs, groups)
 
 
 @folding
-def grouped(op: Any, values: list[Any], flags: list[Any], params: dict[Any, Any], size: int) -> Any:
+def grouped(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> tuple[Any, ...]:
     """Group norm: more examples are more samples; parameters that differ between examples are applied afterwards."""
     x, *parameters = values
     folded = _fold(_full(x, flags[0], size))
@@ -281,12 +306,14 @@ group_norm: Op = fused(
 # --- given statistics ---
 
 
-def _fixed_norm(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
+def _fixed_norm(x: Array, mean: Array, variance: Array, weight: Array | None, bias: Array | None, eps: float) -> Array:
     normal = (x - _beside(mean, x)) * (_beside(variance, x) + eps) ** -0.5
     return _applied(normal, _beside(weight, x), _beside(bias, x))
 
 
-def _fixed_norm_pullback(g: Any, x: Any, mean: Any, variance: Any, weight: Any, needs: tuple, eps: float) -> tuple:
+def _fixed_norm_pullback(
+    g: Array, x: Array, mean: Array, variance: Array, weight: Array | None, needs: tuple[bool, ...], eps: float
+) -> tuple[Array | None, ...]:
     scale = (_beside(variance, x) + eps) ** -0.5
     axis = _channels(x)
     return (

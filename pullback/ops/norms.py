@@ -6,7 +6,9 @@ The derivative where a norm is zero (or a difference is) is the subgradient torc
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,31 +22,34 @@ from .matmul import adjoint, matmul
 from .piecewise import sgn
 from .rearranging import triu
 from .reductions import sum_of_squares, unkeep
-from .samples import arrays
+from .samples import Draw, Sample, arrays
 from .striding import in_order
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Axes
 
-def _vector_norm(x: Any, order: float, axis: tuple, keepdims: Any) -> Any:
+
+def _vector_norm(x: Array, order: float, axis: Axes, keepdims: bool) -> Array:
     size = x if order == 2 and x.dtype.kind == "f" else np.abs(x)
     kind = size.dtype
     if kind.itemsize == 2:
         size = size.astype(np.float32)
     if order == 0:
-        out = np.add.reduce((size != 0).astype(size.dtype), axis=axis, keepdims=keepdims)
+        out = np.add.reduce((size != 0).astype(size.dtype), axis=axis, keepdims=keepdims)  # type: ignore[call-overload]
     elif order == math.inf:
-        out = np.maximum.reduce(size, axis=axis, keepdims=keepdims, initial=0)
+        out = np.maximum.reduce(size, axis=axis, keepdims=keepdims, initial=0)  # type: ignore[call-overload]
     elif order == -math.inf:
-        out = np.minimum.reduce(size, axis=axis, keepdims=keepdims, initial=np.inf)
+        out = np.minimum.reduce(size, axis=axis, keepdims=keepdims, initial=np.inf)  # type: ignore[call-overload]
     elif order == 1:
-        out = np.add.reduce(size, axis=axis, keepdims=keepdims)
+        out = np.add.reduce(size, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]
     elif order == 2:
         out = np.sqrt(sum_of_squares(size, axis, keepdims))
     else:
-        out = np.add.reduce(size**order, axis=axis, keepdims=keepdims) ** (1 / order)
+        out = np.add.reduce(size**order, axis=axis, keepdims=keepdims) ** (1 / order)  # type: ignore[call-overload]
     return in_order(out if out.dtype is kind else out.astype(kind))
 
 
-def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...], keepdims: Any) -> Any:
+def norm_pullback(g: Array, x: Array, out: Array, order: float, axis: Axes, keepdims: bool) -> Array:
     """Torch's subgradients: 0 where the norm, or for small orders the element, is 0; shared among equal maxima."""
     g, out = unkeep(g, axis, keepdims), unkeep(out, axis, keepdims)
     if order == 0:
@@ -68,7 +73,7 @@ def norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...],
     return x * np.where(size == 0, 0, safe ** (order - 2)) * scale
 
 
-def _vector_norm_pullback(g: Any, x: Any, out: Any, order: float, axis: tuple[Any, ...], keepdims: Any) -> Any:
+def _vector_norm_pullback(g: Array, x: Array, out: Array, order: float, axis: Axes, keepdims: bool) -> Array | None:
     if order == 0:
         return None  # a number of elements: torch has no gradient for it, not even zeros
     return norm_pullback(g, x, out, order, axis, keepdims)
@@ -79,7 +84,7 @@ vector_norm: Op = op(
 )
 
 
-def _difference_norm_pullback(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:
+def _difference_norm_pullback(g: Array, a: Array, b: Array, out: Array, order: float) -> Array:
     axis = tuple(range(max(len(a.shape), len(b.shape))))
     return norm_pullback(g, a - b, out, order, axis, False)
 
@@ -94,18 +99,18 @@ distance: Op = op(
 )
 
 
-def _divided(g: Any, by: Any) -> Any:
+def _divided(g: Array, by: Array) -> Array:
     """g / by, zero where `by` is."""
     return np.where(by == 0, 0, g / np.where(by == 0, 1, by))
 
 
-def _euclidean(a: Any, b: Any) -> Any:
+def _euclidean(a: Array, b: Array) -> Array:
     """|a_i - b_j| from one matrix product: |a|^2 + |b|^2 - 2 a.b."""
     squares = np.add.reduce(a * a, axis=-1, keepdims=True) + np.add.reduce(b * b, axis=-1)[..., None, :]
     return np.sqrt(np.maximum(squares - 2 * np.matmul(a, np.swapaxes(b, -1, -2)), 0))
 
 
-def _euclidean_left(g: Any, a: Any, b: Any, out: Any) -> Any:
+def _euclidean_left(g: Array, a: Array, b: Array, out: Array) -> Array:
     ratio = _divided(g, out)
     return a * np.sum(ratio, axis=-1, keepdims=True) - matmul(ratio, b)
 
@@ -125,11 +130,11 @@ euclidean_distances: Op = op(
 # --- the same from differences: exact, and of any order ---
 
 
-def _differences(a: Any, b: Any) -> Any:
+def _differences(a: Array, b: Array) -> Array:
     return a[..., :, None, :] - b[..., None, :, :]
 
 
-def _are_many(a: Any, b: Any, order: float) -> bool:
+def _are_many(a: Array, b: Array, order: float) -> bool:
     """True if these are two large sets of points for which there is a kernel."""
     return (
         a.ndim == b.ndim == 2
@@ -140,13 +145,13 @@ def _are_many(a: Any, b: Any, order: float) -> bool:
     )
 
 
-def _kernels() -> Any:
+def _kernels() -> ModuleType:
     from ..kernels import distances  # not part of every program
 
     return distances
 
 
-def _distances(a: Any, b: Any, order: float) -> Any:
+def _distances(a: Array, b: Array, order: float) -> Array:
     size = np.abs(_differences(a, b))
     if order == 0:  # how many coordinates differ; whether nan does is not known
         return np.sum(np.minimum(np.ceil(size), 1), axis=-1)
@@ -157,7 +162,7 @@ def _distances(a: Any, b: Any, order: float) -> Any:
     return np.sum(size**order, axis=-1) ** (1 / order)
 
 
-def _fast_distances(a: Any, b: Any, order: float) -> Any:
+def _fast_distances(a: Array, b: Array, order: float) -> Array:
     if _are_many(a, b, order):
         return _kernels().distances(a, b, order)
     difference = _differences(a, b)
@@ -166,21 +171,21 @@ def _fast_distances(a: Any, b: Any, order: float) -> Any:
     return _vector_norm(difference, order, (difference.ndim - 1,), False)
 
 
-def _fast_pair_distances(x: Any, order: float) -> Any:
+def _fast_pair_distances(x: Array, order: float) -> Array:
     return _kernels().pair_distances(x, order) if _are_many(x, x, order) else _pairs(_fast_distances(x, x, order))
 
 
-def _distances_left(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:
+def _distances_left(g: Array, a: Array, b: Array, out: Array, order: float) -> Array:
     difference = _differences(a, b)
     last = len(difference.shape) - 1
     return np.sum(norm_pullback(g, difference, out, order, (last,), False), axis=last - 1)
 
 
-def _distances_left_backward(g: Any, a: Any, b: Any, out: Any, order: float) -> Any:
+def _distances_left_backward(g: Array, a: Array, b: Array, out: Array, order: float) -> Array:
     return _kernels().distances_backward(g, a, b, out, order) if _are_many(a, b, order) else NotImplemented
 
 
-def _sets_of_points(draw: Any, pairs: bool = False) -> Any:
+def _sets_of_points(draw: Draw, pairs: bool = False) -> Iterator[Sample]:
     for first, second in ((3, 4), (0, 2), (140, 100)):
         for order in (1.0, 2.0, 3.0):
             yield ((draw(first, 3),) if pairs else (draw(first, 3), draw(second, 3))), {"order": order}
@@ -203,13 +208,13 @@ distances_of: Op = op(
 )
 
 
-def _pairs(matrix: Any) -> Any:
+def _pairs(matrix: Array) -> Array:
     """The elements above the diagonal, row by row."""
     rows, columns = brought(np.triu_indices(matrix.shape[-1], 1), matrix)
     return matrix[..., rows, columns]
 
 
-def _symmetric(values: Any) -> Any:
+def _symmetric(values: Array) -> Array:
     """The symmetric matrix with these numbers above the diagonal, row by row, and zeros on it."""
     size = (1 + math.isqrt(1 + 8 * values.shape[-1])) // 2
     out = zeros((*values.shape[:-1], size, size), values)
@@ -218,7 +223,7 @@ def _symmetric(values: Any) -> Any:
     return out + np.swapaxes(out, -1, -2)
 
 
-def _fast_symmetric(values: Any) -> Any:
+def _fast_symmetric(values: Array) -> Array:
     from ..kernels.distances import symmetric
 
     return symmetric(values)

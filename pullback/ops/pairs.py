@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +22,14 @@ from .piecewise import zero_gradient
 from .pointwise import sigmoid
 from .samples import arrays
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
+
 
 def _by_kernel(name: str, exact: np.ufunc) -> Callable[[Any, Any], Any]:
     """A function of two arrays that has a kernel for many elements, and NumPy's for few."""
 
-    def function(a: Any, b: Any) -> Any:
+    def function(a: Array, b: Array) -> Array:
         if max(getattr(a, "size", 1), getattr(b, "size", 1)) < PAIRS_BY_NUMPY:
             return exact(a, b)
         from ..kernels import pairs as kernels  # not part of every program
@@ -43,7 +46,7 @@ _unsigned_remainder, _fmod = _by_kernel("remainder", np.remainder), _by_kernel("
 _floored = _by_kernel("floor_divide", np.floor_divide)
 
 
-def _remainder(a: Any, b: Any) -> Any:
+def _remainder(a: Array, b: Array) -> Array:
     """NumPy gives a remainder of 0 the sign of the divisor, torch that of the dividend."""
     out = _unsigned_remainder(a, b)
     return np.copysign(out, np.where(out == 0, a, out)) if out.dtype.kind == "f" else out
@@ -81,14 +84,14 @@ fmod_scalar: Op = op(
 )
 
 
-def _truncated_quotient(a: Any, b: Any) -> Any:
+def _truncated_quotient(a: Array, b: Array) -> Array:
     if np.result_type(a, b).kind in "iu":
         quotient = np.floor_divide(a, b)
         return quotient + ((quotient < 0) & (quotient * b != a))
     return np.trunc(a / b)
 
 
-def _floor_quotient(a: Any, b: Any) -> Any:
+def _floor_quotient(a: Array, b: Array) -> Array:
     """`floor_divide` that is infinite, not nan, for a finite number over zero."""
     quotient = _floored(a, b)
     if quotient.dtype.kind != "f":
@@ -127,7 +130,7 @@ floor_divide: Op = op(
 # --- angles, lengths, signs ---
 
 
-def _over_square_length(g: Any, top: Any, a: Any, b: Any) -> Any:
+def _over_square_length(g: Array, top: Array, a: Array, b: Array) -> Array:
     square = a * a + b * b
     return g * (top * np.where(square == 0, 0, 1 / np.where(square == 0, 1, square)))
 
@@ -182,7 +185,7 @@ heaviside: Op = op(
 )
 
 
-def _ldexp(a: Any, b: Any) -> Any:
+def _ldexp(a: Array, b: Array) -> Array:
     """a * 2**b, where 2**b alone may be too large or too small: in two halves, a whole number first."""
     half = np.trunc(b * 0.5) if b.dtype.kind != "c" else b * 0.5
     rest = np.where(half == b, half, b - half)  # of an infinity, both halves are one
@@ -205,7 +208,7 @@ ldexp: Op = op(
 log_add_exp = _by_kernel("log_add_exp", np.logaddexp)
 
 
-def complex_logaddexp(a: Any, b: Any) -> Any:
+def complex_logaddexp(a: Array, b: Array) -> Array:
     """log(exp(a) + exp(b)) of complex numbers, on the branch of the one with the larger real part."""
     a_first = np.real(a) >= np.real(b)
     high, low = np.where(a_first, a, b), np.where(a_first, b, a)
@@ -233,7 +236,7 @@ logaddexp2: Op = op(
 # --- three operands ---
 
 
-def _lerp(a: Any, b: Any, weight: Any) -> Any:
+def _lerp(a: Array, b: Array, weight: Array) -> Array:
     """Counted from the nearer end, so that weight 1 gives `b` exactly."""
     if a.dtype.itemsize == 2:
         wide = weight if isinstance(weight, (float, complex, int)) else weight.astype(np.float32)
@@ -273,7 +276,7 @@ lerp: Op = op(
 )
 
 
-def _added(x: Any, a: Any, b: Any, value: Any, operation: Any) -> Any:
+def _added(x: Array, a: Array, b: Array, value: Array, operation: Callable[..., Any]) -> Array:
     """`x + value * operation(a, b)`; half precision is rounded once, at the end."""
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
         a, b, wide = a.astype(np.float32), b.astype(np.float32), x.astype(np.float32)

@@ -5,7 +5,8 @@ Between their kinks and steps the derivative is constant, so second derivatives 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,15 +22,24 @@ from .fusing import choose, drop, in_blocks, keep, limited, number_for, zero_of
 from .layouts import FILLED_WITH
 from .samples import arrays, reals
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Number
+
 # --- signs, rounding: derivative zero almost everywhere ---
 
 
-def zero_gradient(g: Any) -> Any:
+def zero_gradient(g: Array) -> Array:
     """The rule of a function that is constant around each point: zeros, even where the cotangent is infinite."""
     return np.where(np.False_, g, 0)
 
 
-def piecewise_rule(node_name: str, pullback: Any, fast: Any = None, aten: str | None = None, **others: Any) -> Any:
+def piecewise_rule(
+    node_name: str,
+    pullback: Callable[..., Any],
+    fast: Callable[..., Any] | None = None,
+    aten: str | None = None,
+    **others: Any,
+) -> Callable[..., Any]:
     """Make an operation of `pullback(g, x, ...)`, with `fast` as its kernel, and return a rule that calls it.
 
     In recorded passes it is a node, as in torch, whose derivative by x is zero. `others` are the rules for inputs after x
@@ -38,7 +48,7 @@ def piecewise_rule(node_name: str, pullback: Any, fast: Any = None, aten: str | 
     names = rule_names(pullback)
     arrays, params = names[: 1 + len(others)], names[1 + len(others) :]
 
-    def rule(g: Any, *values: Any) -> Any:
+    def rule(g: Array, *values: Array) -> Array:
         return pulled(g, *values[: len(arrays)], **dict(zip(params, values[len(arrays) :], strict=True)))
 
     rule.names = names  # type: ignore[attr-defined]
@@ -48,14 +58,14 @@ def piecewise_rule(node_name: str, pullback: Any, fast: Any = None, aten: str | 
     return rule
 
 
-def _abs_pullback(g: Any, x: Any) -> Any:
+def _abs_pullback(g: Array, x: Array) -> Array:
     return g * sign(x) if kind_of(x) != "c" else g * sgn(x)
 
 
 absolute: Op = op("AbsBackward0", np.abs, kind="real_pull", x=_abs_pullback)
 
 
-def _sign(x: Any) -> Any:
+def _sign(x: Array) -> Array:
     if x.dtype.kind == "c":
         raise RuntimeError("Unlike NumPy, torch.sign doesn't allow complex input. Use torch.sgn() instead.")
     if x.dtype.kind in "fV":  # NaN has no sign: torch says 0
@@ -67,14 +77,14 @@ def _sign(x: Any) -> Any:
 sign: Op = op("SignBackward0", _sign, kind="elementwise_pull", x=zero_gradient)
 
 
-def _sgn(x: Any) -> Any:
+def _sgn(x: Array) -> Array:
     if x.dtype.kind != "c":
         return _sign(x)
     size = np.abs(x)
     return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype)
 
 
-def _sgn_pullback(g: Any, x: Any) -> Any:
+def _sgn_pullback(g: Array, x: Array) -> Array:
     if kind_of(x) != "c":
         return zero_gradient(g)
     size = np.abs(x)
@@ -118,14 +128,14 @@ trunc: Op = op(
 frac: Op = elementwise("FracBackward0", lambda x: x - np.trunc(x), x=lambda: 1)
 
 
-def _round_to(x: Any, decimals: int) -> Any:
+def _round_to(x: Array, decimals: int) -> Array:
     scale, kind = 10.0 ** abs(decimals), x.dtype
     x = converted(x, np.float32) if kind.itemsize == 2 else x  # the scaled number may overflow half precision
     rounded = np.round(x * scale) / scale if decimals > 0 else np.round(x / scale) * scale
     return rounded.astype(kind, copy=False)
 
 
-def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+def _nan_to_num(x: Array, nan: float | None, posinf: float | None, neginf: float | None) -> Array:
     if x.dtype.kind == "V":
         largest = finfo(from_numpy_dtype(x.dtype)).max
         posinf, neginf = largest if posinf is None else posinf, -largest if neginf is None else neginf
@@ -140,14 +150,14 @@ nan_to_num: Op = op(
 # --- kinks ---
 
 
-def _relu(x: Any) -> Any:
+def _relu(x: Array) -> Array:
     kind = x.dtype.kind
     if kind in "bc":
         raise RuntimeError(f"{'Boolean' if kind == 'b' else 'Complex'} inputs not supported for relu")
     return np.maximum(0, x)
 
 
-def _relu_kernel(x: Any) -> Any:
+def _relu_kernel(x: Array) -> Array:
     kind = x.dtype
     if kind is FLOAT32 or kind is FLOAT64:
         return rectifier.positive_part(x, zero_of(x)) if x.size < RECTIFIED_BY_BITS else rectifier.rectified(x)
@@ -156,12 +166,12 @@ def _relu_kernel(x: Any) -> Any:
     return np.maximum(kind.type(0), x) if kind.kind not in "bc" else NotImplemented
 
 
-def _relu_pullback(g: Any, out: Any) -> Any:
+def _relu_pullback(g: Array, out: Array) -> Array:
     """Gradients pass where the result is nan."""
     return drop(out <= 0, g)
 
 
-def _relu_backward(g: Any, out: Any) -> Any:
+def _relu_backward(g: Array, out: Array) -> Array:
     if g.size >= RECTIFIED_BY_BITS and g.shape == out.shape and g.dtype in rectifier.BITS:
         return rectifier.rectified_backward(g, out)
     return drop(out <= zero_of(out), g)
@@ -193,18 +203,18 @@ minimum: Op = op(
 )
 
 
-def _share(g: Any, lost: Any, tied: Any) -> Any:
+def _share(g: Array, lost: Array, tied: Array) -> Array:
     """Nothing where the other won, a half where they tie, all elsewhere: where one is NaN, both get it."""
     return drop(lost, choose(tied, g * 0.5, g))
 
 
-def _clamp(x: Any, minimum: Any, maximum: Any) -> Any:
+def _clamp(x: Array, minimum: Number | None, maximum: Number | None) -> Array:
     if x.size < MAYBE_BLOCKED:
         return _clamp_block(x, minimum, maximum)
     return in_blocks(_clamp_block, x, minimum=minimum, maximum=maximum)
 
 
-def _clamp_block(x: Any, minimum: Any, maximum: Any) -> Any:
+def _clamp_block(x: Array, minimum: Number | None, maximum: Number | None) -> Array:
     low, high = number_for(minimum, x), number_for(maximum, x)
     if low is None:
         out = x if high is None else np.minimum(high, x)
@@ -213,24 +223,24 @@ def _clamp_block(x: Any, minimum: Any, maximum: Any) -> Any:
     return out if x.dtype.kind != "V" else out.astype(x.dtype, copy=False)
 
 
-def _inside(x: Any, minimum: Any, maximum: Any) -> Any:
+def _inside(x: Array, minimum: Number | None, maximum: Number | None) -> Array:
     low, high = number_for(minimum, x), number_for(maximum, x)
     if high is None:
         return x >= low
     return x <= high if low is None else (x >= low) & (x <= high)
 
 
-def _kept_inside(g: Any, x: Any, minimum: Any, maximum: Any) -> Any:
+def _kept_inside(g: Array, x: Array, minimum: Number | None, maximum: Number | None) -> Array:
     return keep(_inside(x, minimum, maximum), g)
 
 
-def _clamp_backward(g: Any, x: Any, minimum: Any, maximum: Any) -> Any:
+def _clamp_backward(g: Array, x: Array, minimum: Number | None, maximum: Number | None) -> Array:
     if g.size >= MAYBE_BLOCKED:
         return in_blocks(_kept_inside, g, x, minimum=minimum, maximum=maximum)
     return keep(_inside(x, minimum, maximum), g)
 
 
-def _clamping(node_name: str, minimum: Any, maximum: Any) -> Op:
+def _clamping(node_name: str, minimum: Number | None, maximum: Number | None) -> Op:
     return op(
         node_name,
         _clamp_block,

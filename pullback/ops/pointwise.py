@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +25,10 @@ from .layouts import ELEMENTWISE, SAME
 from .piecewise import zero_gradient
 from .samples import arrays, reals
 from .striding import in_order
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Number
+    from ..core.node import Node
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)
 
@@ -70,7 +75,7 @@ reverse_subtract_tensors: Op = linear(
 
 
 @ordered
-def _add_scaled(a: Any, b: Any, alpha: Any) -> Any:
+def _add_scaled(a: Array, b: Array, alpha: Number) -> Array:
     kind = b.dtype
     if kind.itemsize == 2 and kind.kind in "fV":
         return (converted(a, np.float32) + converted(b, np.float32) * np.float32(kind.type(alpha))).astype(kind)
@@ -115,7 +120,7 @@ multiply: Op = elementwise(
 )
 
 
-def _as_torch_shows_it(node: Any) -> None:
+def _as_torch_shows_it(node: Node) -> None:
     """A product of two tensors with a gradient for each, from what is saved in the same order."""
     node.plan = multiply.plan(3, 2, node.dtype.kind == "c")
 
@@ -146,7 +151,7 @@ divide: Op = op(
 )
 
 
-def _in_single(operation: Any) -> Any:
+def _in_single(operation: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a, b: operation(converted(a, np.float32), np.float32(b)).astype(a.dtype)
 
 
@@ -169,7 +174,7 @@ divide_by: Op = op(
 )
 
 
-def _with_number(operation: Any) -> Any:
+def _with_number(operation: Callable[..., Any]) -> Callable[..., Any]:
     in_single = _in_single(operation)
     return lambda x, number: in_single(x, number) if x.dtype.itemsize == 2 else operation(x, number)
 
@@ -212,17 +217,17 @@ def identity_of(value: Any, leaf: Any) -> Any:
 # --- powers ---
 
 
-def _scalar_power_pull(g: Any, x: Any, exponent: Any) -> Any:
+def _scalar_power_pull(g: Array, x: Array, exponent: Number) -> Array:
     return zero_gradient(g) if exponent == 0 else g * conjugate(_scalar_power_partial(x, exponent))
 
 
-def _scalar_power_partial(x: Any, exponent: Any) -> Any:
+def _scalar_power_partial(x: Array, exponent: Number) -> Array:
     if exponent == 0.5:
         return 0.5 / np.sqrt(x)  # as a power it would be 0 at -inf
     return exponent * x ** (exponent - 1)  # a power to the end: the derivative of a constant slope is 0
 
 
-def _scalar_power_backward(g: Any, x: Any, exponent: Any) -> Any:
+def _scalar_power_backward(g: Array, x: Array, exponent: Number) -> Array:
     if exponent == 2:
         return g * (x + x)
     if exponent == 3:
@@ -230,7 +235,7 @@ def _scalar_power_backward(g: Any, x: Any, exponent: Any) -> Any:
     return g * 1 if exponent == 1 else NotImplemented
 
 
-def _power_scalar(x: Any, exponent: Any) -> Any:
+def _power_scalar(x: Array, exponent: Number) -> Array:
     if exponent == 2:
         return x * x
     if x.dtype.itemsize == 2 and (x.dtype.kind == "f" or x.dtype.kind == "V" and exponent != 3):
@@ -256,7 +261,7 @@ power_scalar: Op = op(
 )
 
 
-def _power(a: Any, b: Any) -> Any:
+def _power(a: Array, b: Array) -> Array:
     if a.dtype.kind in "iu" and a.dtype.kind == b.dtype.kind and np.any(b < 0):
         # Integers to negative powers: 0 except for bases 1 and -1, as in torch's kernel.
         small = np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0))
@@ -264,7 +269,7 @@ def _power(a: Any, b: Any) -> Any:
     return np.power(a, b)
 
 
-def _power_exponent_partial(a: Any, b: Any, out: Any) -> Any:
+def _power_exponent_partial(a: Array, b: Array, out: Array) -> Array:
     settled = (a == 0) & (np.real(b) >= 0)  # 0 to any power from 0 on stays where it is
     return np.where(settled, 0, out * np.log(np.where(settled, 1, a)))
 
@@ -287,7 +292,7 @@ power_of_scalar: Op = op(
 )
 
 
-def _power_base_partial(out: Any, x: Any, base: Any) -> Any:
+def _power_base_partial(out: Array, x: Array, base: Number) -> Array:
     if base == 0:
         return np.where(np.real(x) >= 0, 0 * out, out * -math.inf)
     logarithm = math.log(base) if not isinstance(base, complex) and base > 0 else complex(np.log(complex(base)))
@@ -308,7 +313,7 @@ square: Op = elementwise(
 sqrt: Op = elementwise("SqrtBackward0", np.sqrt, x=lambda out: 0.5 / out)
 
 
-def _rsqrt(x: Any) -> Any:
+def _rsqrt(x: Array) -> Array:
     return 1 / np.sqrt(x) if x.dtype.itemsize != 2 else _rsqrt(converted(x, np.float32)).astype(x.dtype)
 
 
@@ -331,7 +336,7 @@ log10: Op = elementwise(
 )
 
 
-def _log1p(x: Any) -> Any:
+def _log1p(x: Array) -> Array:
     if x.dtype.kind != "c":
         return np.log1p(x)
     real, imaginary = x.real, x.imag  # NumPy adds 1 first, and what is small is gone
@@ -352,7 +357,7 @@ acos: Op = elementwise("AcosBackward0", np.arccos, x=lambda x: -1 / np.sqrt(1 - 
 atan: Op = elementwise("AtanBackward0", np.arctan, x=lambda x: 1 / (1 + x * x))
 
 
-def _scaled(x: Any, factor: float) -> Any:
+def _scaled(x: Array, factor: float) -> Array:
     if x.dtype.kind == "c":
         raise RuntimeError("deg2rad and rad2deg are not supported for complex tensors.")
     return (x * factor).astype(x.dtype, copy=False)  # bfloat16 times a Python number is float32
@@ -369,7 +374,7 @@ sinh: Op = elementwise("SinhBackward0", np.sinh, x=lambda x: np.cosh(x))
 cosh: Op = elementwise("CoshBackward0", np.cosh, x=lambda x: np.sinh(x))
 
 
-def _tanh_backward(g: Any, out: Any) -> Any:
+def _tanh_backward(g: Array, out: Array) -> Array:
     """Without temporaries: `tanh` is where small networks spend their time."""
     if out.itemsize < 4 or not out.ndim:
         return NotImplemented
@@ -388,7 +393,7 @@ tanh: Op = elementwise(
 )
 
 
-def _pull_of(node_name: str, slope: Any, bend: Any) -> Op:
+def _pull_of(node_name: str, slope: Callable[..., Any], bend: Callable[..., Any]) -> Op:
     """A pullback `g * slope(out)` as an operation of its own: then a recorded pass records one node.
 
     `bend` is the derivative of the slope.
@@ -415,7 +420,7 @@ acosh: Op = elementwise(
 atanh: Op = elementwise("AtanhBackward0", np.arctanh, x=lambda x: 1 / (1 - x * x))
 
 
-def _sigmoid_kernel(x: Any) -> Any:
+def _sigmoid_kernel(x: Array) -> Array:
     """1 / (1 + exp(-x)): exp may overflow to inf, which gives the right 0."""
     kind = x.dtype
     settings = warning_settings()
@@ -433,7 +438,7 @@ def _sigmoid_kernel(x: Any) -> Any:
         restore(settings)
 
 
-def _sigmoid_backward(g: Any, out: Any) -> Any:
+def _sigmoid_backward(g: Array, out: Array) -> Array:
     """As `_tanh_backward`."""
     if out.itemsize < 4 or not out.ndim:
         return NotImplemented

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,44 +20,48 @@ from ..kernels import pooling as kernels
 from ..kernels.order import keeping_channels
 from .fusing import handing_on, in_single
 from .layouts import LEADING
+from .samples import Draw, Sample
 from .windows import added_back, columns, geometry, largest_read, places_read
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Shape
 
 # --- values at flat indices of planes ---
 
 
-def _gather_rule(g: Any, indices: Any, x_shape: tuple, axes: int) -> Any:
+def _gather_rule(g: Array, indices: Array, x_shape: Shape, axes: int) -> Array:
     return scatter_planes(g, indices, spatial=_spatial(x_shape, axes))
 
 
-def _scatter_rule(g: Any, indices: Any, spatial: tuple) -> Any:
+def _scatter_rule(g: Array, indices: Array, spatial: Shape) -> Array:
     return gather_planes(g, indices, axes=len(spatial))
 
 
-def _as_planes(x: Any, axes: int) -> Any:
+def _as_planes(x: Array, axes: int) -> Array:
     """`x` (..., *spatial) as (planes, elements of a plane)."""
     lead = len(x.shape) - axes
     return np.reshape(x, (math.prod(x.shape[:lead]), math.prod(x.shape[lead:])))
 
 
-def _gather_planes(x: Any, indices: Any, axes: int) -> Any:
+def _gather_planes(x: Array, indices: Array, axes: int) -> Array:
     return np.reshape(np.take_along_axis(_as_planes(x, axes), _as_planes(indices, axes), 1), tuple(indices.shape))
 
 
-def _flat_places(indices: Any, spatial: tuple) -> Any:
+def _flat_places(indices: Array, spatial: Shape) -> Array:
     """Places in planes as places in all planes laid end to end."""
     planes = _as_planes(indices, len(spatial))
     starts = like.brought(np.arange(planes.shape[0]) * math.prod(spatial), indices)
     return np.reshape(planes + starts[:, None], (-1,))
 
 
-def _scatter_planes(x: Any, indices: Any, spatial: tuple) -> Any:
+def _scatter_planes(x: Array, indices: Array, spatial: Shape) -> Array:
     lead = tuple(x.shape[: len(x.shape) - len(spatial)])
     out = like.zeros((math.prod(lead) * math.prod(spatial),), x)
     np.add.at(out, _flat_places(indices, spatial), np.reshape(x, (-1,)))
     return np.reshape(out, (*lead, *spatial))
 
 
-def _max_unpool(x: Any, indices: Any, spatial: tuple) -> Any:
+def _max_unpool(x: Array, indices: Array, spatial: Shape) -> Array:
     lead, size = tuple(x.shape[: len(x.shape) - len(spatial)]), math.prod(spatial)
     if np.any((indices < 0) | (indices >= size)):
         raise RuntimeError(f"Found an invalid max index (output volumes are of size {'x'.join(map(str, spatial))})")
@@ -65,7 +70,7 @@ def _max_unpool(x: Any, indices: Any, spatial: tuple) -> Any:
     return np.reshape(out, (*lead, *spatial))
 
 
-def _place_samples(draw: Any, kind: str) -> Any:
+def _place_samples(draw: Draw, kind: str) -> Iterator[Sample]:
     """Values and the places of planes that they are read from, or put at: some several times, but for `unpool`."""
     for lead, spatial, output in (
         ((2, 3), (4, 5), (2, 2)),
@@ -103,7 +108,7 @@ scatter_planes: Op = linear(
 )
 
 
-def _unpooling(node_name: str, fast: Any) -> Op:
+def _unpooling(node_name: str, fast: Callable[..., Any]) -> Op:
     return linear(
         node_name, _max_unpool, x=_scatter_rule, indices=None, kernel=kernel(fast), batch=LEADING,
         samples=lambda draw: _place_samples(draw, "unpool"),
@@ -116,17 +121,19 @@ max_unpool3d: Op = _unpooling("MaxUnpool3DBackward0", kernels.max_unpool)
 # --- maxima ---
 
 
-def _spatial(x_shape: tuple, axes: int) -> tuple:
+def _spatial(x_shape: Shape, axes: int) -> tuple[Any, ...]:
     return tuple(x_shape[len(x_shape) - axes :])
 
 
 _ATEN = {1: "squeeze.dim"}  # over one axis, torch puts another in and takes it out again
 
 
-def _max_op(axes: int, name: str, formula: Any, fast: Any, samples: Any) -> Op:
+def _max_op(
+    axes: int, name: str, formula: Callable[..., Any], fast: Callable[..., Any], samples: Callable[..., Any]
+) -> Op:
     """An operation that gives maxima over `axes` axes, and their places: a cotangent is added back there."""
 
-    def rule(g: Any, x_shape: tuple, extras: Any) -> tuple:
+    def rule(g: Array, x_shape: Shape, extras: tuple[Any, ...]) -> tuple[Any, ...]:
         return (scatter_planes(g, extras[0], spatial=_spatial(x_shape, axes)),)
 
     return fused(
@@ -135,13 +142,15 @@ def _max_op(axes: int, name: str, formula: Any, fast: Any, samples: Any) -> Op:
     )  # fmt: skip
 
 
-def _max_pool(x: Any, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple, ceil_mode: bool) -> tuple:
+def _max_pool(
+    x: Array, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape, ceil_mode: bool
+) -> tuple[Any, ...]:
     spatial = _spatial(x.shape, len(kernel))
     output = kernels.pooled_shape(spatial, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
     return largest_read(x, places_read(geometry(spatial, kernel, stride, padding, dilation, output)), output)
 
 
-def _window_samples(draw: Any, axes: int) -> Any:
+def _window_samples(draw: Draw, axes: int) -> Iterator[Sample]:
     """Planes whose windows overlap, hang over the border and leave gaps; few, none and many."""
     for size, step, pad, wide, ceil_mode in ((2, 2, 0, 1, False), (3, 2, 1, 1, True), (3, 1, 1, 2, False)):
         for shape in ((1, 2, 5, 6, 7), (0, 3, 7, 6, 8), (4, 4, 24, 24, 24) if axes == 3 else (8, 8, 1030, 8, 8)):
@@ -160,7 +169,7 @@ max_pool: dict[int, Op] = {
 
 
 @in_single
-def _max_values(x: Any, **window: Any) -> Any:
+def _max_values(x: Array, **window: Any) -> Array:
     return kernels.max_pool(x, indices=False, **window)[0]
 
 
@@ -179,15 +188,15 @@ max_values: Op = op(  # where no gradient is asked for
 _RANKS = {1: (3,), 2: (4,), 3: ()}  # of operands whose channels may lie last; not those of volumes
 
 
-def _adaptive_max_pool(x: Any, output: tuple) -> tuple:
+def _adaptive_max_pool(x: Array, output: Shape) -> tuple[Any, ...]:
     spatial = _spatial(x.shape, len(output))
     return largest_read(x, _adaptive_places(spatial, tuple(output)), output)
 
 
 @functools.lru_cache(maxsize=64)
-def _adaptive_places(spatial: tuple, output: tuple) -> np.ndarray:
+def _adaptive_places(spatial: Shape, output: Shape) -> Array:
     """The elements of each window, (positions, elements): of a shorter window, the last ones of an axis again."""
-    table = np.zeros((1, 1), np.int64)
+    table: Array = np.zeros((1, 1), np.int64)
     for size, count in zip(spatial, output):
         bounds = kernels.adaptive_bounds(size, count)
         longest = max((stop - start for start, stop in bounds), default=1)
@@ -197,7 +206,7 @@ def _adaptive_places(spatial: tuple, output: tuple) -> np.ndarray:
     return table
 
 
-def _adaptive_samples(draw: Any, axes: int) -> Any:
+def _adaptive_samples(draw: Draw, axes: int) -> Iterator[Sample]:
     for shape, output in (((2, 3, 7, 6, 8), 3), ((0, 3, 7, 6, 8), 2), ((8, 8, 130, 8, 8), 4), ((2, 3, 4, 4, 4), 1)):
         yield (draw(*shape[: 2 + axes]),), {"output": (output,) * axes}
 
@@ -210,14 +219,14 @@ adaptive_max_pool: dict[int, Op] = {
 }
 
 
-def _fractional(x: Any, samples: Any, kernel: tuple, output: tuple) -> tuple:
+def _fractional(x: Array, samples: Array, kernel: Shape, output: Shape) -> tuple[Any, ...]:
     if x.size == 0:
         shape = (*x.shape[: x.ndim - len(output)], *output)
         return np.empty(shape, x.dtype), np.empty(shape, np.int64)
     return kernels.fractional_max_pool(x, samples, kernel=kernel, output=output)
 
 
-def _fractional_rule(g: Any, x_shape: tuple, extras: Any, kernel: tuple) -> tuple:
+def _fractional_rule(g: Array, x_shape: Shape, extras: tuple[Any, ...], kernel: Shape) -> tuple[Array, Array | None]:
     return scatter_planes(g, extras[0], spatial=_spatial(x_shape, len(kernel))), None
 
 
@@ -233,28 +242,28 @@ pooled = handing_on("kernel", "stride", "padding", "ceil_mode", "include", "divi
 
 
 @in_single
-def _average(x: Any, include: bool, divisor: int | None, **window: Any) -> Any:
+def _average(x: Array, include: bool, divisor: int | None, **window: Any) -> Array:
     return averages.avg_pool(x, count_include_pad=include, divisor_override=divisor, **window)
 
 
 @in_single
-def _spread_average(x: Any, ceil_mode: bool, include: bool, divisor: int | None, **window: Any) -> Any:
+def _spread_average(x: Array, ceil_mode: bool, include: bool, divisor: int | None, **window: Any) -> Array:
     return averages.avg_pool_transpose(x, count_include_pad=include, divisor_override=divisor, **window)
 
 
 @pooled
-def _average_rule(g: Any, x_shape: tuple, **params: Any) -> Any:
+def _average_rule(g: Array, x_shape: Shape, **params: Any) -> Array:
     return avg_pool_transpose(g, spatial=_spatial(x_shape, len(params["kernel"])), **params)
 
 
 @pooled
-def _spread_average_rule(g: Any, **params: Any) -> Any:
+def _spread_average_rule(g: Array, **params: Any) -> Array:
     return avg_pool[len(params["kernel"])](g, **params)
 
 
 def _average_formula(
-    x: Any, kernel: tuple, stride: tuple, padding: tuple, ceil_mode: bool, include: bool, divisor: int | None
-) -> Any:
+    x: Array, kernel: Shape, stride: Shape, padding: Shape, ceil_mode: bool, include: bool, divisor: int | None
+) -> Array:
     spatial = _spatial(x.shape, len(kernel))
     output = kernels.pooled_shape(spatial, kernel, stride, padding, (1,) * len(kernel), ceil_mode=ceil_mode)
     count, places = _shares(spatial, output, kernel, stride, padding, include, divisor, x)
@@ -263,15 +272,15 @@ def _average_formula(
 
 
 def _spread_average_formula(
-    x: Any,
-    spatial: tuple,
-    kernel: tuple,
-    stride: tuple,
-    padding: tuple,
+    x: Array,
+    spatial: Shape,
+    kernel: Shape,
+    stride: Shape,
+    padding: Shape,
     ceil_mode: bool,
     include: bool,
     divisor: int | None,
-) -> Any:
+) -> Array:
     lead = len(x.shape) - len(kernel)
     count, places = _shares(spatial, tuple(x.shape[lead:]), kernel, stride, padding, include, divisor, x)
     shares = np.reshape(x / count, (*x.shape[:lead], 1, math.prod(places.output)))
@@ -279,21 +288,21 @@ def _spread_average_formula(
 
 
 def _shares(
-    spatial: tuple,
-    output: tuple,
-    kernel: tuple,
-    stride: tuple,
-    padding: tuple,
+    spatial: Shape,
+    output: Shape,
+    kernel: Shape,
+    stride: Shape,
+    padding: Shape,
     include: bool,
     divisor: int | None,
-    x: Any,
-) -> Any:
+    x: Array,
+) -> tuple[Any, ...]:
     """(divisor of the sum of each window, geometry of the windows)."""
     count = averages.plan_of(spatial, output, kernel, stride, padding, include, divisor, x.dtype).divisor
     return like.brought(count, x), geometry(spatial, kernel, stride, padding, (1,) * len(kernel), output)
 
 
-def _average_samples(draw: Any, axes: int, spread: bool = False) -> Any:
+def _average_samples(draw: Draw, axes: int, spread: bool = False) -> Iterator[Sample]:
     for include, divisor in ((True, None), (False, None), (True, 3)):
         for (x,), params in _window_samples(draw, axes):
             del params["dilation"]
@@ -328,14 +337,14 @@ avg_pool_transpose: Op = linear(
 )
 
 
-def _adaptive_average(x: Any, output: tuple) -> Any:
+def _adaptive_average(x: Array, output: Shape) -> Array:
     for axis, count in enumerate(output, len(x.shape) - len(output)):
         parts = [x[(slice(None),) * axis + (slice(*ends),)] for ends in kernels.adaptive_bounds(x.shape[axis], count)]
         x = np.stack([np.sum(part, axis=axis) / part.shape[axis] for part in parts], axis)
     return x
 
 
-def _adaptive_average_transpose(x: Any, spatial: tuple) -> Any:
+def _adaptive_average_transpose(x: Array, spatial: Shape) -> Array:
     for axis, size in enumerate(spatial, len(x.shape) - len(spatial)):
         lead, shape = (slice(None),) * axis, list(x.shape)
         shape[axis] = size

@@ -5,23 +5,26 @@ Cotangents pass where the number fell inside the range. Steps and zero points ha
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..core.op import Op, op
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
 
-def _step(x: Any, scale: Any, zero_point: Any) -> Any:
+
+def _step(x: Array, scale: Array, zero_point: Array) -> Array:
     return np.rint(x * (1 / scale)) + zero_point
 
 
-def _fake_quantize(x: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
+def _fake_quantize(x: Array, scale: Array, zero_point: Array, low: int, high: int) -> Array:
     step = np.fmin(np.fmax(_step(x, scale, zero_point), low), high)  # these two let NaN go to the lower end
     return np.asarray((step - zero_point) * scale).astype(np.asarray(x).dtype)
 
 
-def _pulled(g: Any, x: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
+def _pulled(g: Array, x: Array, scale: Array, zero_point: Array, low: int, high: int) -> Array:
     step = _step(x, scale, zero_point)
     return np.where((step >= low) & (step <= high), g, 0)
 

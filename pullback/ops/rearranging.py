@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,20 +19,23 @@ from ..kernels.rectifier import BITS
 from ..kernels.thresholds import MASKED_TRIANGLE, REMEMBERED_TRIANGLE
 from .layouts import ALL_ALONG, BLOCKS, LAST_AXES, OF_SHAPE, PADDED, REPEATED, along
 from .reductions import sum_axes
-from .samples import arrays
+from .samples import Draw, Sample, arrays
 from .striding import in_order
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Axes, Shape
 
 # --- joining ---
 
 
-def _concatenate(*arrays: Any, axis: int) -> Any:
+def _concatenate(*arrays: Array, axis: int) -> Array:
     out = np.concatenate(arrays, axis)
     if out.ndim == 4 and all(map(has_channels_last, arrays)):
         return with_channels_last(out)
     return in_order(out)
 
 
-def _cut(g: Any, needs: tuple, shapes: tuple, axis: int) -> list:
+def _cut(g: Array, needs: tuple[bool, ...], shapes: tuple[Shape, ...], axis: int) -> list[Any]:
     lead = (slice(None),) * axis
     pieces, start = [], 0
     for needed, shape in zip(needs, shapes, strict=True):
@@ -42,7 +45,7 @@ def _cut(g: Any, needs: tuple, shapes: tuple, axis: int) -> list:
     return pieces
 
 
-def _fast_stack(*arrays: Any, axis: int) -> Any:
+def _fast_stack(*arrays: Array, axis: int) -> Array:
     first = arrays[0]
     if axis < 2 and first.ndim == 4 and not first.flags.c_contiguous and all(map(has_channels_last, arrays)):
         return in_dims(np.stack(arrays, axis), (0, 3, 4, 1, 2) if axis else (0, 1, 3, 4, 2))
@@ -74,7 +77,7 @@ stack: Op = linear(
 )
 
 
-def _corners(shapes: tuple) -> list:
+def _corners(shapes: tuple[Shape, ...]) -> list[Any]:
     """Where each block of a block-diagonal matrix lies."""
     row = column = 0
     places = []
@@ -84,7 +87,7 @@ def _corners(shapes: tuple) -> list:
     return places
 
 
-def _block_diagonal(*arrays: Any) -> Any:
+def _block_diagonal(*arrays: Array) -> Array:
     shapes = tuple(array.shape for array in arrays)
     out = zeros((sum(rows for rows, _ in shapes), sum(columns for _, columns in shapes)), arrays[0])
     for array, place in zip(arrays, _corners(shapes), strict=True):
@@ -109,12 +112,12 @@ block_diagonal: Op = linear(
 _FULL, _BACKWARDS = slice(None), slice(None, None, -1)
 
 
-def _flip(x: Any, axes: tuple) -> Any:
+def _flip(x: Array, axes: Axes) -> Array:
     turned = x[tuple([_BACKWARDS if axis in axes else _FULL for axis in range(x.ndim)])].copy()
     return like(turned, x) if type(x) is np.ndarray else turned
 
 
-def _roll(x: Any, shifts: tuple, axes: tuple) -> Any:
+def _roll(x: Array, shifts: Shape, axes: Axes) -> Array:
     x = in_order(x)
     if len(axes) > 1 or not x.size:
         return np.roll(x, shifts, axes)
@@ -123,7 +126,7 @@ def _roll(x: Any, shifts: tuple, axes: tuple) -> Any:
     return np.concatenate((x[(*lead, slice(cut, None))], x[(*lead, slice(0, cut))]), axes[0])
 
 
-def _rotate(x: Any, k: int, axes: tuple) -> Any:
+def _rotate(x: Array, k: int, axes: Axes) -> Array:
     if not k % 2:
         return _flip(x, axes) if k % 4 else copy(x, "C")
     return np.swapaxes(_flip(x, (axes[k % 4 == 1],)), *axes)
@@ -147,7 +150,7 @@ rotate: Op = linear(
 # --- parts set to zero, parts added ---
 
 
-def _fast_triangle(x: Any, diagonal: int, lower: bool) -> Any:
+def _fast_triangle(x: Array, diagonal: int, lower: bool) -> Array:
     """Elements of a triangle of matrices, zeros elsewhere."""
     x = in_order(x)
     rows, columns = x.shape[-2:]
@@ -163,14 +166,14 @@ def _fast_triangle(x: Any, diagonal: int, lower: bool) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _mask(rows: int, columns: int, diagonal: int, lower: bool, kind: Any) -> Any:
+def _mask(rows: int, columns: int, diagonal: int, lower: bool, kind: np.dtype) -> Array:
     """Where a matrix has its triangle: all bits of numbers of a kind, which is faster than a choice, or truth values."""
     inside = np.tri(rows, columns, diagonal if lower else diagonal - 1, dtype=bool)
     inside = inside if lower else ~inside
     return inside if kind is None else np.negative(inside.astype(kind))
 
 
-def _matrices(draw: Any) -> Iterator[Any]:
+def _matrices(draw: Draw) -> Iterator[Sample]:
     for shape in ((3, 4), (2, 4, 3), (0, 3), (2, 2, 2, 2), (100, 90), (600, 600)):
         for diagonal in (0, -1, 2) if len(shape) < 4 else (-9, 9):
             yield (draw(*shape),), {"diagonal": diagonal}
@@ -194,7 +197,7 @@ triu: Op = linear(
 )
 
 
-def _pad(x: Any, before: tuple, after: tuple, value: Any) -> Any:
+def _pad(x: Array, before: Shape, after: Shape, value: Array) -> Array:
     """Negative amounts cut off instead."""
     if x.ndim > 1 and max(before + after, default=0) <= 0:
         return copy(x[tuple([slice(-b, n + a) for n, b, a in zip(x.shape, before, after, strict=True)])])
@@ -208,7 +211,7 @@ def _pad(x: Any, before: tuple, after: tuple, value: Any) -> Any:
     return out
 
 
-def _pad_transpose(g: Any, before: tuple, after: tuple) -> Any:
+def _pad_transpose(g: Array, before: Shape, after: Shape) -> Array:
     return pad(g, before=tuple(-b for b in before), after=tuple(-a for a in after), value=0)
 
 
@@ -231,14 +234,14 @@ pad_with: Op = op(
 # --- copies ---
 
 
-def _repeat(x: Any, repeats: tuple) -> Any:
+def _repeat(x: Array, repeats: Shape) -> Array:
     if 0 in repeats:  # there NumPy makes the copies along the other dims first
         padded = (1,) * (len(repeats) - x.ndim) + tuple(x.shape)
         return x[:0].reshape(tuple(n * size for n, size in zip(repeats, padded, strict=True)))
     return in_order(np.tile(x, repeats))
 
 
-def _repeat_transpose(g: Any, x_shape: tuple, repeats: tuple) -> Any:
+def _repeat_transpose(g: Array, x_shape: Shape, repeats: Shape) -> Array:
     """Sum over the copies: each axis of the output is (copies, size)."""
     if 0 in repeats:
         return empty_sum(g, shape=x_shape)

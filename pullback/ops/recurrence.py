@@ -7,7 +7,8 @@ where examples have weights of their own (see `functional/recurrence.py`, `trans
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,14 +20,24 @@ from .layouts import STEP, STEPS
 from .matmul import linear_layer, linear_map
 from .piecewise import relu
 from .pointwise import sigmoid, tanh
+from .samples import Draw, Sample
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
 
 
-def _weighed(x: Any, weight: Any, bias: Any) -> Any:
+def _weighed(x: Array, weight: Array, bias: Array | None) -> Array:
     return linear_map(x, weight) if bias is None else linear_layer(x, weight, bias)
 
 
 def _step(
-    mode: str, share: Any, hidden: Any, cell: Any, weight_hh: Any, bias_hh: Any, weight_hr: Any
+    mode: str,
+    share: Array,
+    hidden: Array,
+    cell: Array | None,
+    weight_hh: Array,
+    bias_hh: Array | None,
+    weight_hr: Array | None,
 ) -> tuple[Any, Any]:
     """The next state, given the input's share of the gates."""
     gates, units = _weighed(hidden, weight_hh, bias_hh), weight_hh.shape[0] // recurrence.LAYERS[mode].gates
@@ -44,16 +55,34 @@ def _step(
 
 
 def composed_cell(
-    x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, *, mode: str
+    x: Array,
+    hidden: Array,
+    cell: Array | None,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Array | None,
+    bias_hh: Array | None,
+    *,
+    mode: str,
 ) -> tuple[Any, ...]:
     """One step: the next state."""
     return _step(mode, _weighed(x, weight_ih, bias_ih), hidden, cell, weight_hh, bias_hh, None)
 
 
 def composed_layer(
-    x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, weight_hr: Any, *,
-    mode: str, sizes: Any, reverse: bool
-) -> tuple[Any, ...]:  # fmt: skip
+    x: Array,
+    hidden: Array,
+    cell: Array | None,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Array | None,
+    bias_hh: Array | None,
+    weight_hr: Array | None,
+    *,
+    mode: str,
+    sizes: tuple[int, ...] | None,
+    reverse: bool,
+) -> tuple[Any, ...]:
     """All steps: outputs, and the parts of the last state."""
     shares = _weighed(x, weight_ih, bias_ih)
     if sizes is None:
@@ -91,7 +120,7 @@ def _joined(states: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     return np.concatenate(hidden), None if cells[0] is None else np.concatenate(cells)
 
 
-def _cell_samples(draw: Any, gates: int, cell: bool = False) -> Any:
+def _cell_samples(draw: Draw, gates: int, cell: bool = False) -> Iterator[tuple[Any, ...]]:
     """The operands of one step, with biases and without; few samples, none and many."""
     for samples, size, units in ((2, 1, 1), (3, 2, 2), (0, 2, 3), (300, 20, 40)):
         for biases in (True, False):
@@ -100,7 +129,7 @@ def _cell_samples(draw: Any, gates: int, cell: bool = False) -> Any:
             yield draw(samples, size), *state, draw(gates * units, size), draw(gates * units, units), *bias
 
 
-def _layer_samples(draw: Any) -> Any:
+def _layer_samples(draw: Draw) -> Iterator[Sample]:
     """Several steps, forwards and backwards; all samples of one length, or longer ones first."""
     for mode, gates in (("RNN_TANH", 1), ("GRU", 3), ("LSTM", 4)):
         for x, hidden, cell, *weights in _cell_samples(draw, gates, mode == "LSTM"):
@@ -118,31 +147,64 @@ def _layer_samples(draw: Any) -> Any:
 
 
 def _layer(
-    x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, weight_hr: Any,
-    mode: str, sizes: Any, reverse: bool
-) -> tuple[Any, ...]:  # fmt: skip
+    x: Array,
+    hidden: Array,
+    cell: Array | None,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Array | None,
+    bias_hh: Array | None,
+    weight_hr: Array | None,
+    mode: str,
+    sizes: tuple[int, ...] | None,
+    reverse: bool,
+) -> tuple[Any, ...]:
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
     return recurrence.forward(*arrays, mode=mode, sizes=sizes, reverse=reverse)
 
 
 def _layer_pullback(
-    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, weight_hr: Any,
-    extras: Any, needs: tuple, mode: str, sizes: Any, reverse: bool
-) -> tuple[Any, ...]:  # fmt: skip
+    g: Array,
+    x: Array,
+    hidden: Array,
+    cell: Array | None,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Array | None,
+    bias_hh: Array | None,
+    weight_hr: Array | None,
+    extras: tuple[Any, ...],
+    needs: tuple[bool, ...],
+    mode: str,
+    sizes: tuple[int, ...] | None,
+    reverse: bool,
+) -> tuple[Any, ...]:
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
     slopes, params = _layer_slopes(g, mode), {"mode": mode, "sizes": sizes, "reverse": reverse}
     found = seams.batch_recurrence_pullback(slopes, arrays, extras[:3], needs, params)
     return found if found is not None else seams.recorded_pullback(composed_layer, slopes, arrays, params, needs)
 
 
-def _layer_slopes(g: Any, mode: str) -> tuple[Any, Any, Any]:
+def _layer_slopes(g: Array, mode: str) -> tuple[Any, Any, Any]:
     return g[0], g[4], g[5] if mode == "LSTM" else None
 
 
 def _layer_backward(
-    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, weight_hr: Any,
-    extras: Any, needs: tuple, mode: str, sizes: Any, reverse: bool
-) -> tuple[Any, ...]:  # fmt: skip
+    g: Array,
+    x: Array,
+    hidden: Array,
+    cell: Array | None,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Array | None,
+    bias_hh: Array | None,
+    weight_hr: Array | None,
+    extras: tuple[Any, ...],
+    needs: tuple[bool, ...],
+    mode: str,
+    sizes: tuple[int, ...] | None,
+    reverse: bool,
+) -> tuple[Any, ...]:
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
     params = {"mode": mode, "sizes": sizes, "reverse": reverse}
     return recurrence.backward(_layer_slopes(g, mode), arrays, extras[:3], needs=needs, **params)
@@ -165,17 +227,34 @@ _STEP = ("x", "hidden", "cell", "weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 def _rnn_pullback(
-    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, needs: tuple,
-    mode: str
-) -> tuple[Any, ...]:  # fmt: skip
+    g: Array,
+    x: Array,
+    hidden: Array,
+    cell: Array | None,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Array | None,
+    bias_hh: Array | None,
+    needs: tuple[bool, ...],
+    mode: str,
+) -> tuple[Any, ...]:
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
     return seams.recorded_pullback(composed_cell, (g,), arrays, {"mode": mode}, needs)
 
 
 def _rnn_backward(
-    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, out: Any,
-    needs: tuple, mode: str
-) -> tuple[Any, ...]:  # fmt: skip
+    g: Array,
+    x: Array,
+    hidden: Array,
+    cell: Array | None,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Array | None,
+    bias_hh: Array | None,
+    out: Array,
+    needs: tuple[bool, ...],
+    mode: str,
+) -> tuple[Any, ...]:
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
     return recurrent_cells.rnn_backward(g, arrays, out, needs, mode)
 
@@ -195,16 +274,32 @@ rnn_cell: Op = op(
 
 
 def _gru_pullback(
-    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, needs: tuple
-) -> tuple[Any, ...]:  # fmt: skip
+    g: Array,
+    x: Array,
+    hidden: Array,
+    cell: Array | None,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Array | None,
+    bias_hh: Array | None,
+    needs: tuple[bool, ...],
+) -> tuple[Any, ...]:
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
     return seams.recorded_pullback(composed_cell, (g,), arrays, {"mode": "GRU"}, needs)
 
 
 def _gru_backward(
-    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, extras: Any,
-    needs: tuple
-) -> tuple[Any, ...]:  # fmt: skip
+    g: Array,
+    x: Array,
+    hidden: Array,
+    cell: Array | None,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Array | None,
+    bias_hh: Array | None,
+    extras: tuple[Any, ...],
+    needs: tuple[bool, ...],
+) -> tuple[Any, ...]:
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
     return recurrent_cells.gru_backward(g, arrays, extras, needs)
 
@@ -222,16 +317,32 @@ gru_cell: Op = fused(
 
 
 def _lstm_pullback(
-    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, needs: tuple
-) -> tuple[Any, ...]:  # fmt: skip
+    g: Array,
+    x: Array,
+    hidden: Array,
+    cell: Array | None,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Array | None,
+    bias_hh: Array | None,
+    needs: tuple[bool, ...],
+) -> tuple[Any, ...]:
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
     return seams.recorded_pullback(composed_cell, g[:2], arrays, {"mode": "LSTM"}, needs)
 
 
 def _lstm_backward(
-    g: Any, x: Any, hidden: Any, cell: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, extras: Any,
-    needs: tuple
-) -> tuple[Any, ...]:  # fmt: skip
+    g: tuple[Array | None, ...],
+    x: Array,
+    hidden: Array,
+    cell: Array | None,
+    weight_ih: Array,
+    weight_hh: Array,
+    bias_ih: Array | None,
+    bias_hh: Array | None,
+    extras: tuple[Any, ...],
+    needs: tuple[bool, ...],
+) -> tuple[Any, ...]:
     arrays = (x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
     return recurrent_cells.lstm_backward(g[:2], arrays, extras, needs)
 

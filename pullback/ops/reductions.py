@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import empty
@@ -22,29 +23,32 @@ from ..kernels.products import total
 from ..kernels.thresholds import EXACT_RUN, FOLDED_REDUCTION, SHARED_SUM, SHORT_REDUCTION
 from .fusing import keep
 from .layouts import ALL_ALONG, Layout, along
-from .samples import reals, rows
+from .samples import Draw, Sample, reals, rows
 from .shape import _expand, expand, reshape
 from .striding import in_order
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Axes, Params, Shape
 
-def kept_shape(shape: tuple[Any, ...], axis: tuple[Any, ...]) -> tuple[Any, ...]:
+
+def kept_shape(shape: Shape, axis: Axes) -> tuple[Any, ...]:
     return tuple(1 if i in axis else n for i, n in enumerate(shape))
 
 
-def spread(g: Any, x_shape: tuple[Any, ...], axis: tuple[Any, ...], keepdims: Any) -> Any:
+def spread(g: Array, x_shape: Shape, axis: Axes, keepdims: bool) -> Array:
     """The cotangent of a reduction, repeated over what was reduced."""
     if not keepdims and len(axis) != len(x_shape):
         g = reshape(g, shape=kept_shape(x_shape, axis))
     return expand(g, shape=x_shape)
 
 
-def _fast_spread(g: Any, x_shape: tuple[Any, ...], axis: tuple[Any, ...], keepdims: Any) -> Any:
+def _fast_spread(g: Array, x_shape: Shape, axis: Axes, keepdims: bool) -> Array:
     if not g.ndim:
         return _fast_spread_all(g, x_shape)
     return _expand(g if keepdims or len(axis) == len(x_shape) else g.reshape(kept_shape(x_shape, axis)), x_shape)
 
 
-def _fast_spread_all(g: Any, x_shape: tuple[Any, ...]) -> Any:
+def _fast_spread_all(g: Array, x_shape: Shape) -> Array:
     if prod(x_shape) > SHORT_REDUCTION:
         return _expand(np.asarray(g), x_shape)
     whole = empty(x_shape, g.dtype)  # a view of one number would take longer to make
@@ -52,7 +56,7 @@ def _fast_spread_all(g: Any, x_shape: tuple[Any, ...]) -> Any:
     return whole
 
 
-def unkeep(value: Any, axis: tuple[Any, ...], keepdims: Any) -> Any:
+def unkeep(value: Array, axis: Axes, keepdims: bool) -> Array:
     """Give a reduced value its size-1 axes (back), so that it broadcasts against the input."""
     if keepdims:
         return value
@@ -61,12 +65,12 @@ def unkeep(value: Any, axis: tuple[Any, ...], keepdims: Any) -> Any:
     return value
 
 
-def _sum(x: Any, axis: tuple, keepdims: Any) -> Any:
+def _sum(x: Array, axis: Axes, keepdims: bool) -> Array:
     kind = x.dtype
     if kind is FLOAT32 or kind is FLOAT64:
         if not keepdims and len(axis) == x.ndim:
             if x.size >= SHARED_SUM and type(x) is np.ndarray and x.flags.c_contiguous:
-                return total(x)
+                return total(x)  # type: ignore[return-value]
             return np.add.reduce(x, None)  # the same, with less to look at
         if (
             x.ndim == 2
@@ -80,11 +84,11 @@ def _sum(x: Any, axis: tuple, keepdims: Any) -> Any:
         out = np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
         return out if out.ndim < 2 else in_order(out)
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
-        return in_order(np.add.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype))
-    return in_order(np.add.reduce(x, axis=axis, dtype=kind if kind.kind in "iu" else None, keepdims=keepdims))
+        return in_order(np.add.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype))  # type: ignore[call-overload]
+    return in_order(np.add.reduce(x, axis=axis, dtype=kind if kind.kind in "iu" else None, keepdims=keepdims))  # type: ignore[call-overload]
 
 
-def sum_of_squares(x: Any, axis: tuple[Any, ...], keepdims: Any) -> Any:
+def sum_of_squares(x: Array, axis: Axes, keepdims: bool) -> Array:
     """The sum of the squares of real numbers over axes."""
     kind = x.dtype
     if not keepdims and len(axis) == x.ndim and x.size <= EXACT_RUN and (kind is FLOAT32 or kind is FLOAT64):
@@ -97,7 +101,7 @@ def sum_of_squares(x: Any, axis: tuple[Any, ...], keepdims: Any) -> Any:
     return _sum(x * x, axis, keepdims)
 
 
-def _squares_of_runs(x: Any, axis: tuple) -> Any:
+def _squares_of_runs(x: Array, axis: Axes) -> Array | None:
     """The sums of squares over all axes, over the last ones or over the first, without an array of squares; else None.
 
     Long runs are cut, for sums that are as exact as pairwise ones.
@@ -116,7 +120,7 @@ def _squares_of_runs(x: Any, axis: tuple) -> Any:
     return None
 
 
-def _samples_over_axes(draw: Any) -> Any:
+def _samples_over_axes(draw: Draw) -> Iterator[Sample]:
     """Sums over the first axis, the last and all, which are kept or not."""
     for (x,), params in rows()(draw):
         for axis in {(params["axis"],), tuple(range(x.ndim))}:
@@ -135,11 +139,11 @@ sum_axes: Op = linear(
 )
 
 
-def _all_axes(shape: tuple) -> tuple:
+def _all_axes(shape: Shape) -> tuple[Any, ...]:
     return tuple(range(len(shape)))
 
 
-def _sum_all(x: Any) -> Any:
+def _sum_all(x: Array) -> Array:
     kind = x.dtype
     if (kind is FLOAT32 or kind is FLOAT64) and x.size <= EXACT_RUN and type(x) is np.ndarray:
         return ones(x.size, kind).dot(x if x.ndim == 1 else x.ravel())
@@ -149,7 +153,7 @@ def _sum_all(x: Any) -> Any:
 def _all_of_each(reduction: Op) -> Layout:
     """The layout of a full reduction: the other one, over all axes but the batch's."""
 
-    def batch(op: Any, values: list, flags: list, params: dict, size: int) -> Any:
+    def batch(op: Op, values: list[Any], flags: list[bool], params: Params, size: int) -> Array:
         return reduction(values[0], axis=tuple(range(1, len(values[0].shape))), keepdims=False)
 
     return Layout(batch)
@@ -165,22 +169,22 @@ sum_all: Op = linear(
 )
 
 
-def count_of(shape: tuple[Any, ...], axis: tuple[Any, ...]) -> int:
+def count_of(shape: Shape, axis: Axes) -> int:
     return math.prod(shape) if len(axis) == len(shape) else math.prod([shape[i] for i in axis])
 
 
-def _mean(x: Any, axis: tuple, keepdims: Any) -> Any:
+def _mean(x: Array, axis: Axes, keepdims: bool) -> Array:
     count = count_of(x.shape, axis)
     if count == 0:
-        return np.full(np.add.reduce(x, axis=axis, keepdims=keepdims).shape, math.nan, x.dtype)
+        return np.full(np.add.reduce(x, axis=axis, keepdims=keepdims).shape, math.nan, x.dtype)  # type: ignore[call-overload]
     return _sum(x, axis, keepdims) / count
 
 
-def mean_transpose(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
+def mean_transpose(g: Array, x_shape: Shape, axis: Axes, keepdims: bool) -> Array:
     return spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
 
 
-def _mean_backward(g: Any, x_shape: tuple, axis: tuple, keepdims: Any) -> Any:
+def _mean_backward(g: Array, x_shape: Shape, axis: Axes, keepdims: bool) -> Array:
     return _fast_spread(g / max(count_of(x_shape, axis), 1), x_shape, axis, keepdims)
 
 
@@ -195,7 +199,7 @@ mean_axes: Op = linear(
 )
 
 
-def _mean_all(x: Any) -> Any:
+def _mean_all(x: Array) -> Array:
     size = x.size
     return _sum_all(x) / size if size else _mean(x, _all_axes(x.shape), False)
 
@@ -212,17 +216,17 @@ mean_all: Op = linear(
 # --- softmax ---
 
 
-def _kernels() -> Any:
+def _kernels() -> ModuleType:
     from ..kernels import softmax  # not part of every program
 
     return softmax
 
 
-def _is_large(x: Any) -> bool:
+def _is_large(x: Array) -> bool:
     return x.size >= FOLDED_REDUCTION or x.dtype.itemsize == 2
 
 
-def _softmax(x: Any, axis: int) -> Any:
+def _softmax(x: Array, axis: int) -> Array:
     x = in_order(x)
     if _is_large(x):
         return _kernels().softmax(x, axis=axis)
@@ -232,13 +236,13 @@ def _softmax(x: Any, axis: int) -> Any:
     return powers / _sum(powers, (axis,), True)
 
 
-def _softmax_backward(g: Any, out: Any, axis: int) -> Any:
+def _softmax_backward(g: Array, out: Array, axis: int) -> Array:
     if _is_large(g) and g.dtype == out.dtype:
         return _kernels().softmax_backward(g, out, axis=axis)
     return (g - _sum(g * out, (axis,), True)) * out
 
 
-def _softmax_formula(x: Any, axis: int) -> Any:
+def _softmax_formula(x: Array, axis: int) -> Array:
     powers = np.exp(x - largest(x, axis))
     return powers / np.sum(powers, axis=axis, keepdims=True)
 
@@ -267,7 +271,7 @@ softmax: Op = op(
 )
 
 
-def _log_softmax(x: Any, axis: int) -> Any:
+def _log_softmax(x: Array, axis: int) -> Array:
     x = in_order(x)
     if _is_large(x):
         return _kernels().log_softmax(x, axis=axis)
@@ -275,7 +279,7 @@ def _log_softmax(x: Any, axis: int) -> Any:
     return shifted - np.log(_sum(np.exp(shifted), (axis,), True))
 
 
-def _log_softmax_backward(g: Any, out: Any, axis: int) -> Any:
+def _log_softmax_backward(g: Array, out: Array, axis: int) -> Array:
     if type(g) is Picked:
         if axis == 1 and out.dtype == g.dtype and out.flags.c_contiguous:
             return _kernels().log_softmax_backward_picked(g.values, g.places, out)
@@ -285,7 +289,7 @@ def _log_softmax_backward(g: Any, out: Any, axis: int) -> Any:
     return g - np.exp(out) * _sum(g, (axis,), True)
 
 
-def _log_softmax_formula(x: Any, axis: int) -> Any:
+def _log_softmax_formula(x: Array, axis: int) -> Array:
     shifted = x - largest(x, axis)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
@@ -315,36 +319,36 @@ log_softmax: Op = op(
 # --- extrema ---
 
 
-def _shared(g: Any, winners: Any, axis: tuple) -> Any:
+def _shared(g: Array, winners: Array, axis: Axes) -> Array:
     """A cotangent, shared equally among ties."""
     return g * winners / np.sum(winners, axis=axis, keepdims=True)
 
 
-def _fast_shared(g: Any, winners: Any, axis: tuple) -> Any:
+def _fast_shared(g: Array, winners: Array, axis: Axes) -> Array:
     mask = winners.astype(g.dtype)
     return g * mask / _sum(mask, axis, True)
 
 
-def _extreme_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> Any:
+def _extreme_pullback(g: Array, x: Array, out: Array, axis: Axes, keepdims: bool) -> Array:
     """NaN where the result is: nothing equals it."""
     return _shared(unkeep(g, axis, keepdims), x == unkeep(out, axis, keepdims), axis)
 
 
-def _fast_extreme_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> Any:
+def _fast_extreme_pullback(g: Array, x: Array, out: Array, axis: Axes, keepdims: bool) -> Array:
     return _fast_shared(unkeep(g, axis, keepdims), x == unkeep(out, axis, keepdims), axis)
 
 
-def _whole_winners(x: Any, out: Any) -> Any:
+def _whole_winners(x: Array, out: Array) -> Array:
     return (x == out) | (np.isnan(x) & np.isnan(out))
 
 
-def _whole_extreme_pullback(g: Any, x: Any, out: Any, axis: tuple) -> Any:
+def _whole_extreme_pullback(g: Array, x: Array, out: Array, axis: Axes) -> Array:
     """If the result is NaN, shared among all that are. Others get 0, whatever the cotangent."""
     winners = _whole_winners(x, out)
     return keep(winners, _shared(g, winners, axis))
 
 
-def _fast_whole_extreme_pullback(g: Any, x: Any, out: Any, axis: tuple) -> Any:
+def _fast_whole_extreme_pullback(g: Array, x: Array, out: Array, axis: Axes) -> Array:
     winners = _whole_winners(x, out)
     return keep(winners, _fast_shared(np.asarray(g), winners, axis))
 
@@ -353,19 +357,19 @@ _largest: Any = np.maximum.reduce
 _smallest: Any = np.minimum.reduce
 
 
-def _fast_amax(x: Any, axis: tuple, keepdims: Any) -> Any:
+def _fast_amax(x: Array, axis: Axes, keepdims: bool) -> Any:
     if _is_one_of_few(x, axis, keepdims):
         return x.ravel()[x.argmax()]  # NaN if there is one: it counts as the largest, and as the smallest
     return in_order(_largest(x, axis, None, None, keepdims))  # type: ignore[call-overload]
 
 
-def _fast_amin(x: Any, axis: tuple, keepdims: Any) -> Any:
+def _fast_amin(x: Array, axis: Axes, keepdims: bool) -> Array:
     if _is_one_of_few(x, axis, keepdims):
         return x.ravel()[x.argmin()]
     return in_order(_smallest(x, axis, None, None, keepdims))  # type: ignore[call-overload]
 
 
-def _is_one_of_few(x: Any, axis: tuple, keepdims: Any) -> bool:
+def _is_one_of_few(x: Array, axis: Axes, keepdims: bool) -> bool:
     """True if all axes of a small array are reduced: finding the place of the extreme is then quicker than a reduction."""
     return (
         not keepdims
@@ -376,15 +380,15 @@ def _is_one_of_few(x: Any, axis: tuple, keepdims: Any) -> bool:
     )
 
 
-def _amax(x: Any, axis: tuple, keepdims: Any) -> Any:
+def _amax(x: Array, axis: Axes, keepdims: bool) -> Array:
     return np.max(x, axis=axis, keepdims=keepdims)
 
 
-def _amin(x: Any, axis: tuple, keepdims: Any) -> Any:
+def _amin(x: Array, axis: Axes, keepdims: bool) -> Array:
     return np.min(x, axis=axis, keepdims=keepdims)
 
 
-def _extreme_samples(draw: Any) -> Iterator[Any]:
+def _extreme_samples(draw: Draw) -> Iterator[Sample]:
     """Of many numbers some are equal; where these few are, slopes would not be those of difference quotients."""
     for shape, axis in (((5,), (0,)), ((2, 3), (1,)), ((3, 2, 4), (0, 2)), ((0, 3), (1,)), ((100, 90), (0,))):
         for keepdims in (True, False):
@@ -392,14 +396,14 @@ def _extreme_samples(draw: Any) -> Iterator[Any]:
             yield (np.round(x, 2) if x.size > 1000 else x,), {"axis": axis, "keepdims": keepdims}
 
 
-def _whole_samples(draw: Any) -> Iterator[Any]:
+def _whole_samples(draw: Draw) -> Iterator[Sample]:
     for shape in ((), (5,), (2, 3), (100, 90)):
         x = draw(*shape)
         yield (np.round(x, 2) if x.size > 1000 else x,), {"axis": tuple(range(len(shape))), "keepdims": False}
     yield (draw(0, 3),), {"axis": (1,), "keepdims": True}
 
 
-def _extreme(node_name: str, formula: Any, fast: Any) -> Op:
+def _extreme(node_name: str, formula: Callable[..., Any], fast: Callable[..., Any]) -> Op:
     """The gradient of an extreme along axes is shared among those that are it."""
     return op(
         node_name,
@@ -411,7 +415,7 @@ def _extreme(node_name: str, formula: Any, fast: Any) -> Op:
     )
 
 
-def _whole_extreme(node_name: str, formula: Any, fast: Any) -> Op:
+def _whole_extreme(node_name: str, formula: Callable[..., Any], fast: Callable[..., Any]) -> Op:
     """The same of all elements, where NaN is an extreme, too."""
     return op(
         node_name,
@@ -429,7 +433,9 @@ max_all: Op = _whole_extreme("MaxBackward1", _amax, _fast_amax)
 min_all: Op = _whole_extreme("MinBackward1", _amin, _fast_amin)
 
 
-def _both_extremes(g: tuple, x: Any, outs: tuple, axis: tuple, keepdims: Any) -> tuple:
+def _both_extremes(
+    g: tuple[Array, ...], x: Array, outs: tuple[Array, ...], axis: Axes, keepdims: bool
+) -> tuple[Any, ...]:
     return (sum(_extreme_pullback(slope, x, out, axis, keepdims) for slope, out in zip(g, outs, strict=True)),)
 
 

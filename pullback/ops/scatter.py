@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,11 +21,15 @@ from ..kernels.like import brought, copy, counted, zeros
 from ..kernels.order import like
 from .fusing import in_single
 from .layouts import GATHERED, PUT_FLAT, SCATTERED, SLICES_AT, SLICES_FILLED, TAKEN
+from .samples import Draw, Sample
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Number, Shape
 
 # --- gather: one index for each element ---
 
 
-def places_of(index: Any, shape: tuple[int, ...], axis: int) -> Any:
+def places_of(index: Array, shape: tuple[int, ...], axis: int) -> Array:
     """Where the elements are, in an array of a shape as one long row, that an index along an axis means."""
     if not shape:
         return index * 0
@@ -38,7 +42,7 @@ def places_of(index: Any, shape: tuple[int, ...], axis: int) -> Any:
     return places
 
 
-def add_at_places(out: Any, index: Any, src: Any, axis: int) -> Any:
+def add_at_places(out: Array, index: Array, src: Array, axis: int) -> Array:
     """`out`, which is contiguous, with the elements of `src` added where an index means."""
     index = brought(index, out)
     src = np.reshape(cut(src, index), -1)
@@ -46,48 +50,48 @@ def add_at_places(out: Any, index: Any, src: Any, axis: int) -> Any:
     return out
 
 
-def write_at_places(out: Any, index: Any, src: Any, axis: int) -> Any:
+def write_at_places(out: Array, index: Array, src: Array | Number, axis: int) -> Array:
     """`out`, which is contiguous, with the elements of `src`, or one number, where an index means."""
     index = brought(index, out)
     np.reshape(out, -1)[places_of(index, out.shape, axis)] = cut(src, index) if getattr(src, "ndim", 0) else src
     return out
 
 
-def cut(src: Any, index: Any) -> Any:
+def cut(src: Any, index: Array) -> Array:
     """As much of a source as an index has places for."""
     if not index.ndim or src.ndim != index.ndim:
         return np.reshape(np.reshape(src, -1)[: index.size], index.shape)
     return src[tuple(map(slice, index.shape))]
 
 
-def _gather(x: Any, index: Any, axis: int) -> Any:
+def _gather(x: Array, index: Array, axis: int) -> Array:
     index = brought(index, x)
     return np.reshape(x, -1)[places_of(index, x.shape, axis)]
 
 
-def _scatter_add(x: Any, index: Any, src: Any, axis: int) -> Any:
+def _scatter_add(x: Array, index: Array, src: Array, axis: int) -> Array:
     return add_at_places(copy(x, "C"), index, src, axis)
 
 
 @in_single
-def _fast_scatter_add(x: Any, index: Any, src: Any, axis: int) -> Any:
+def _fast_scatter_add(x: Array, index: Array, src: Array, axis: int) -> Array:
     out = copy(x, "C")
     kernels.write_scatter_add(out, index, src, axis)
     return out
 
 
-def _spread(x: Any, index: Any, shape: tuple, axis: int) -> Any:
+def _spread(x: Array, index: Array, shape: Shape, axis: int) -> Array:
     return add_at_places(zeros(shape, x), index, x, axis)
 
 
 @in_single
-def _fast_spread(x: Any, index: Any, shape: tuple, axis: int) -> Any:
+def _fast_spread(x: Array, index: Array, shape: Shape, axis: int) -> Array:
     out = zeros(shape, x)
     kernels.write_scatter_add(out, index, x, axis)
     return out
 
 
-def _back(g: Any, src_shape: tuple, index: Any, axis: int) -> Any:
+def _back(g: Array, src_shape: Shape, index: Array, axis: int) -> Array:
     """The cotangent of `src` in a scatter: what was read of it, zeros where it is larger than the index."""
     picked = gather(g, index, axis=axis)
     if tuple(src_shape) == tuple(index.shape):
@@ -108,7 +112,7 @@ _SHAPES = (
 )
 
 
-def _places_drawn(draw: Any, source: bool = False) -> Iterator[Any]:
+def _places_drawn(draw: Draw, source: bool = False) -> Iterator[Sample]:
     """Arrays and indices of each shape along an axis, with a source if asked for."""
     for shape, index_shape in _SHAPES:
         axis = 0 if shape == (300, 40) else len(shape) // 2
@@ -116,7 +120,7 @@ def _places_drawn(draw: Any, source: bool = False) -> Iterator[Any]:
         yield (draw(*shape), index, *([draw(*index_shape)] if source else [])), {"axis": axis}
 
 
-def _spread_samples(draw: Any) -> Iterator[Any]:
+def _spread_samples(draw: Draw) -> Iterator[Sample]:
     for (x, index, src), params in _places_drawn(draw, source=True):
         yield (src, index), {"shape": x.shape, **params}
 
@@ -151,26 +155,26 @@ scatter_add: Op = linear(
 )
 
 
-def _scatter(x: Any, index: Any, src: Any, axis: int) -> Any:
+def _scatter(x: Array, index: Array, src: Array | Number, axis: int) -> Array:
     return write_at_places(copy(x, "C"), index, src, axis)
 
 
-def _fast_scatter(x: Any, index: Any, src: Any, axis: int) -> Any:
+def _fast_scatter(x: Array, index: Array, src: Array, axis: int) -> Array:
     out = copy(x, "C")
     kernels.write_scatter(out, index, src, axis)
     return out
 
 
-def write_scatter_value(out: Any, index: Any, axis: int, value: Any) -> None:
+def write_scatter_value(out: Array, index: Array, axis: int, value: Number) -> None:
     """`scatter` of one value on memory as it is."""
     kernels.write_scatter(out, index, out.dtype.type(value), axis)
 
 
-def _scatter_value(x: Any, index: Any, axis: int, value: Any) -> Any:
+def _scatter_value(x: Array, index: Array, axis: int, value: Number) -> Array:
     return _scatter(x, index, x.dtype.type(value), axis)
 
 
-def _distinct_samples(draw: Any, *more: str, **params: Any) -> Iterator[Any]:
+def _distinct_samples(draw: Draw, *more: str, **params: Any) -> Iterator[Sample]:
     """Of places that are written to the last value stays, and which that is, no library promises: none is written twice."""
     for (x, index), axis in _places_drawn(draw):
         order = np.argsort(draw(*x.shape), axis["axis"])[tuple(map(slice, index.shape))]
@@ -212,24 +216,24 @@ scatter_value: Op = op(
 # --- index_*: one index for each slice ---
 
 
-def _spanned(index: Any, shape: tuple[int, ...], axis: int) -> Any:
+def _spanned(index: Array, shape: tuple[int, ...], axis: int) -> Array:
     """An index of slices along an axis as one for each element of slices that have a shape together."""
     return np.broadcast_to(np.reshape(index, (-1,) + (1,) * (len(shape) - axis - 1)), shape)
 
 
-def _write_slices(out: Any, index: Any, values: Any, axis: int) -> None:
+def _write_slices(out: Array, index: Array, values: Array | Number, axis: int) -> None:
     """Write to the slices at `index`. Where there are no elements, the places need not be there."""
     if 0 not in out.shape:
         out[(*(slice(None),) * axis, brought(index, out).reshape(-1))] = values
 
 
-def _sources(source: Any, index: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, Any]:
+def _sources(source: Array, index: Array, shape: tuple[int, ...], axis: int) -> tuple[Any, Any]:
     """Slices to be put into an array of a shape, with an index for each of their elements."""
     source = np.reshape(source, (*shape[:axis], index.size, *shape[axis + 1 :]))
     return _spanned(brought(index, source), source.shape, axis), source
 
 
-def _index_add(x: Any, index: Any, source: Any, axis: int, alpha: Any = 1) -> Any:
+def _index_add(x: Array, index: Array, source: Array, axis: int, alpha: Number = 1) -> Array:
     if type(alpha) is not int or alpha != 1:
         source = source * alpha
     if not x.ndim:
@@ -237,25 +241,25 @@ def _index_add(x: Any, index: Any, source: Any, axis: int, alpha: Any = 1) -> An
     return _scatter_add(x, *_sources(source, index, x.shape, axis), axis)
 
 
-def write_index_add(out: Any, index: Any, source: Any, axis: int, alpha: Any = 1) -> None:
+def write_index_add(out: Array, index: Array, source: Array, axis: int, alpha: Number = 1) -> None:
     """`index_add` on memory as it is."""
     kernels.write_index_add(out, index, source, axis, alpha)
 
 
-def _fast_index_add(x: Any, index: Any, source: Any, axis: int, alpha: Any = 1) -> Any:
+def _fast_index_add(x: Array, index: Array, source: Array, axis: int, alpha: Number = 1) -> Array:
     out = copy(x, "C")
     kernels.write_index_add(out, index, source, axis, alpha)
     return out
 
 
-def _place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
+def _place_slices(x: Array, index: Array, shape: Shape, axis: int) -> Array:
     if not shape:
         return np.sum(x)
     index, x = _sources(x, index, shape, axis)
     return _spread(x, index, shape, axis)
 
 
-def _fast_place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
+def _fast_place_slices(x: Array, index: Array, shape: Shape, axis: int) -> Array:
     if not shape:
         return np.add.reduce(x.reshape(-1)).astype(x.dtype)
     out = zeros(shape, x)
@@ -263,7 +267,7 @@ def _fast_place_slices(x: Any, index: Any, shape: tuple, axis: int) -> Any:
     return out
 
 
-def _slices_drawn(draw: Any, source: bool = False) -> Iterator[Any]:
+def _slices_drawn(draw: Draw, source: bool = False) -> Iterator[Sample]:
     """Arrays, and indices of slices along an axis, with such slices if asked for."""
     for shape, axis in (((4,), 0), ((3, 4), 1), ((3, 4, 2), 1), ((3, 0), 0), ((300, 40), 0)):
         index = draw.whole((5 * shape[axis],), shape[axis])
@@ -271,7 +275,7 @@ def _slices_drawn(draw: Any, source: bool = False) -> Iterator[Any]:
         yield (draw(*shape), index, *([draw(*slices)] if source else [])), {"axis": axis}
 
 
-def _placed_samples(draw: Any) -> Iterator[Any]:
+def _placed_samples(draw: Draw) -> Iterator[Sample]:
     for (x, index, source), params in _slices_drawn(draw, source=True):
         yield (source, index), {"shape": x.shape, **params}
 
@@ -296,7 +300,7 @@ place_slices: Op = linear(
 )
 
 
-def _index_add_source(g: Any, index: Any, source_shape: tuple, axis: int, alpha: Any) -> Any:
+def _index_add_source(g: Array, index: Array, source_shape: Shape, axis: int, alpha: Number) -> Array:
     picked = index_select(g, index, axis=axis)
     picked = picked if type(alpha) is int and alpha == 1 else picked * alpha
     return np.reshape(picked, source_shape)
@@ -316,7 +320,7 @@ index_add: Op = linear(
 )
 
 
-def _index_copy(x: Any, index: Any, source: Any, axis: int) -> Any:
+def _index_copy(x: Array, index: Array, source: Array, axis: int) -> Array:
     out = copy(x, "C")
     if out.ndim:
         _write_slices(out, index, source, axis)
@@ -325,7 +329,7 @@ def _index_copy(x: Any, index: Any, source: Any, axis: int) -> Any:
     return out
 
 
-def _index_clear(x: Any, index: Any, axis: int) -> Any:
+def _index_clear(x: Array, index: Array, axis: int) -> Array:
     out = copy(x, "C")
     if out.ndim:
         _write_slices(out, index, 0, axis)
@@ -352,13 +356,13 @@ index_copy: Op = linear(
 )
 
 
-def _index_fill(x: Any, index: Any, value: Any, axis: int) -> Any:
+def _index_fill(x: Array, index: Array, value: Array | Number, axis: int) -> Array:
     out = copy(x)
     write_index_fill(out, index, value, axis)
     return out
 
 
-def write_index_fill(out: Any, index: Any, value: Any, axis: int) -> None:
+def write_index_fill(out: Array, index: Array, value: Array | Number, axis: int) -> None:
     """`index_fill` on memory as it is."""
     if out.ndim:
         _write_slices(out, index, value, axis)
@@ -366,7 +370,7 @@ def write_index_fill(out: Any, index: Any, value: Any, axis: int) -> None:
         out[...] = value
 
 
-def _kept(g: Any, index: Any, axis: int) -> Any:
+def _kept(g: Array, index: Array, axis: int) -> Array:
     return index_clear(g, index, axis=axis)
 
 
@@ -394,11 +398,11 @@ index_fill_from: Op = linear(
 # --- take and put: the tensor as one long row ---
 
 
-def _take(x: Any, index: Any) -> Any:
+def _take(x: Array, index: Array) -> Array:
     return x.reshape(-1)[brought(index, x)]
 
 
-def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
+def _put(x: Array, index: Array, source: Array, accumulate: bool) -> Array:
     out = copy(x, "C")
     index, flat = brought(index, x), out.reshape(-1)
     if accumulate:
@@ -426,7 +430,7 @@ place_flat: Op = linear(
 )
 
 
-def _clear_flat(x: Any, index: Any) -> Any:
+def _clear_flat(x: Array, index: Array) -> Array:
     out = copy(x, "C")
     out.reshape(-1)[brought(index, x).reshape(-1)] = 0
     return out
@@ -453,12 +457,12 @@ put: Op = linear(
 # --- masks ---
 
 
-def _masked_select(x: Any, mask: Any) -> Any:
+def _masked_select(x: Array, mask: Array) -> Array:
     shape = np.broadcast_shapes(x.shape, mask.shape)
     return np.broadcast_to(x, shape)[np.broadcast_to(brought(mask, x), shape)]
 
 
-def _place_masked(x: Any, mask: Any, shape: tuple) -> Any:
+def _place_masked(x: Array, mask: Array, shape: Shape) -> Array:
     full = np.broadcast_shapes(shape, mask.shape)
     out = zeros(full, x)
     out[np.broadcast_to(brought(mask, x), full)] = x
@@ -475,7 +479,7 @@ masked_select: Op = linear(
 place_masked: Op = linear("MaskedScatterBackward0", _place_masked, x=lambda g, mask: masked_select(g, mask), mask=None)
 
 
-def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+def _masked_scatter(x: Array, mask: Array, source: Array) -> Array:
     shape = np.broadcast_shapes(x.shape, mask.shape)
     out = copy(np.broadcast_to(x, shape), "C")
     mask = np.broadcast_to(brought(mask, x), shape)
@@ -483,7 +487,7 @@ def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     return out
 
 
-def _masked_source(g: Any, mask: Any, source_shape: tuple) -> Any:
+def _masked_source(g: Array, mask: Array, source_shape: Shape) -> Array:
     """The picked elements fill the source from its start; what was not used has no gradient."""
     from .rearranging import pad
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,12 +20,16 @@ from ..kernels.groups import accumulate
 from ..kernels.like import NUMPYS, brought, combine_at, copy, full, is_elsewhere
 from ..kernels.places import all_places, whole_slices
 from .layouts import SAME, SCATTERED
+from .samples import Draw, Sample
 from .scatter import cut, gather, places_of, scatter_zero, spread
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
 
 _UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
 
-def _identity(reduce: str, kind: np.dtype) -> Any:
+def _identity(reduce: str, kind: np.dtype) -> float:
     if reduce == "prod":
         return 1
     if reduce in ("sum", "mean"):
@@ -38,7 +42,7 @@ def _identity(reduce: str, kind: np.dtype) -> Any:
     return np.inf if largest else -np.inf
 
 
-def _reduced(x: Any, index: Any, src: Any, axis: int, reduce: str, include_self: bool) -> Any:
+def _reduced(x: Array, index: Array, src: Array, axis: int, reduce: str, include_self: bool) -> Array:
     out = copy(x, "C")
     row = np.reshape(out, -1)
     index = brought(index, out)
@@ -53,7 +57,7 @@ def _reduced(x: Any, index: Any, src: Any, axis: int, reduce: str, include_self:
     return out
 
 
-def _fast_reduced(x: Any, index: Any, src: Any, axis: int, reduce: str, include_self: bool) -> Any:
+def _fast_reduced(x: Array, index: Array, src: Array, axis: int, reduce: str, include_self: bool) -> Array:
     shape, kind = x.shape, x.dtype
     x, index, src = np.atleast_1d(x), np.atleast_1d(index), np.atleast_1d(src)
     half = kind.kind == "V" or kind.char == "e"
@@ -74,7 +78,7 @@ def _fast_reduced(x: Any, index: Any, src: Any, axis: int, reduce: str, include_
     return out.astype(kind, copy=False).reshape(shape)
 
 
-def _count(x: Any, index: Any, axis: int, include_self: bool) -> Any:
+def _count(x: Array, index: Array, axis: int, include_self: bool) -> Array:
     """How many elements go to each place, in the dtype of x and at least 1."""
     one = full(index.shape, 1, x)
     return np.maximum(spread(one, index, shape=x.shape, axis=axis) + include_self, 1)
@@ -84,8 +88,16 @@ count: Op = op("ScatterReduceBackward0", _count, x=None, index=None, batch=SCATT
 
 
 def _rule(
-    g: Any, needs: tuple, x: Any, index: Any, src: Any, out: Any, axis: int, reduce: str, include_self: bool
-) -> tuple:
+    g: Array,
+    needs: tuple[bool, ...],
+    x: Array,
+    index: Array,
+    src: Array,
+    out: Array,
+    axis: int,
+    reduce: str,
+    include_self: bool,
+) -> tuple[Array | None, ...]:
     if reduce == "prod":
         for_x, for_src = _product_rule(g, x, index, src, out, axis, include_self)
     elif reduce in ("sum", "mean"):
@@ -98,7 +110,7 @@ def _rule(
     return for_x, None, _full(for_src, src)
 
 
-def _full(for_src: Any, src: Any) -> Any:
+def _full(for_src: Array, src: Array) -> Array:
     if tuple(for_src.shape) == tuple(src.shape):
         return for_src
     from .rearranging import pad
@@ -107,7 +119,7 @@ def _full(for_src: Any, src: Any) -> Any:
     return pad(for_src, before=(0,) * len(after), after=after, value=0)
 
 
-def _extreme_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int) -> tuple:
+def _extreme_rule(g: Array, x: Array, index: Array, src: Array, out: Array, axis: int) -> tuple[Array, Array]:
     src = cut(src, index)
     mine = x == out
     theirs = src == gather(out, index, axis=axis)
@@ -116,7 +128,7 @@ def _extreme_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int) -> 
     return mine * share, theirs * gather(share, index, axis=axis)  # NaN where nothing equals a result, which is NaN
 
 
-def _tie_count(x: Any, mine: Any, theirs: Any, index: Any, axis: int) -> Any:
+def _tie_count(x: Array, mine: Array, theirs: Array, index: Array, axis: int) -> Array:
     """How many elements share the cotangent of each place, in the dtype of x. None where the result is NaN."""
     return spread(theirs.astype(x.dtype), index, shape=x.shape, axis=axis) + mine.astype(x.dtype)
 
@@ -136,7 +148,9 @@ tie_count: Op = op(
 ones_of: Op = op("OnesLikeBackward0", np.ones_like, inputs=("x",), x=None, batch=SAME)
 
 
-def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, include_self: bool) -> tuple:
+def _product_rule(
+    g: Array, x: Array, index: Array, src: Array, out: Array, axis: int, include_self: bool
+) -> tuple[Array, Array]:
     """Products without the element itself; where one element is zero, dividing by it is no way to leave it out."""
     src = cut(src, index)
     shape = tuple(x.shape)
@@ -164,7 +178,7 @@ def _product_rule(g: Any, x: Any, index: Any, src: Any, out: Any, axis: int, inc
     return for_x, for_src
 
 
-def _reducing_samples(draw: Any) -> Iterator[Any]:
+def _reducing_samples(draw: Draw) -> Iterator[Sample]:
     """With several elements for one place, and none."""
     for shape, index_shape, axis in (
         ((4,), (7,), 0),

@@ -7,7 +7,7 @@ free strides are in `striding.py`, several views at once in `splitting.py`, join
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,20 +34,23 @@ from .layouts import (
 from .samples import arrays
 from .striding import view_at
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Axes, Number, Shape
 
-def _reshape(x: Any, shape: tuple) -> Any:
+
+def _reshape(x: Array, shape: Shape) -> Array:
     return x.reshape(shape)
 
 
-def _reshape_transpose(g: Any, x_shape: tuple) -> Any:
+def _reshape_transpose(g: Array, x_shape: Shape) -> Array:
     return reshape(g, shape=x_shape)
 
 
-def _unsqueeze(x: Any, axis: int) -> Any:
+def _unsqueeze(x: Array, axis: int) -> Array:
     return x[(slice(None),) * axis + (None,)] if axis else x[None]
 
 
-def _squeeze(x: Any, axes: tuple) -> Any:
+def _squeeze(x: Array, axes: Axes) -> Array:
     return x.squeeze(axes)
 
 
@@ -98,18 +101,18 @@ squeeze_several_in_place: Op = linear(
 alias: Op = linear("AliasBackward0", lambda x: x[...], view=True, x=lambda g: g, batch=SAME)
 
 
-def _inverse(axes: tuple) -> tuple:
+def _inverse(axes: Axes) -> tuple[Any, ...]:
     inverse = [0] * len(axes)
     for position, axis in enumerate(axes):
         inverse[axis] = position
     return tuple(inverse)
 
 
-def _permute(x: Any, axes: tuple) -> Any:
+def _permute(x: Array, axes: Axes) -> Array:
     return x.transpose(axes)
 
 
-def _permute_transpose(g: Any, axes: tuple) -> Any:
+def _permute_transpose(g: Array, axes: Axes) -> Array:
     return permute(g, axes=_inverse(axes))
 
 
@@ -138,7 +141,7 @@ matrix_transpose_in_place: Op = linear(
 )
 
 
-def _expand(x: Any, shape: tuple) -> Any:
+def _expand(x: Array, shape: Shape) -> Array:
     if x.shape == shape:
         return x[...]
     if not isinstance(x, np.ndarray):  # a number of NumPy's, or an array of another library
@@ -157,15 +160,15 @@ expand: Op = linear("ExpandBackward0", _expand, view=True, x=lambda g, x_shape: 
 # --- basic indexing: integers, slices, None ---
 
 
-def _index(x: Any, index: tuple) -> Any:
+def _index(x: Array, index: tuple[Any, ...]) -> Array:
     return x[(*index, ...)]  # the ellipsis makes a full index a 0-d view instead of a scalar
 
 
-def _index_transpose(g: Any, x_shape: tuple, index: tuple) -> Any:
+def _index_transpose(g: Array, x_shape: Shape, index: tuple[Any, ...]) -> Array:
     return place(g, shape=x_shape, index=index)
 
 
-def _place(x: Any, shape: tuple, index: tuple) -> Any:
+def _place(x: Array, shape: Shape, index: tuple[Any, ...]) -> Array:
     out = zeros(shape, x)
     out[(*index, ...)] = x
     return out
@@ -183,13 +186,13 @@ insert: Op = linear(
 )  # an index that ends with None
 
 
-def _replace(x: Any, source: Any, index: tuple) -> Any:
+def _replace(x: Array, source: Array, index: tuple[Any, ...]) -> Array:
     out = with_steps_of(x) if type(x) is np.ndarray else copy(x)
     out[(*index, ...)] = source
     return out
 
 
-def _cleared(x: Any, index: tuple) -> Any:
+def _cleared(x: Array, index: tuple[Any, ...]) -> Array:
     out = copy(x)
     out[(*index, ...)] = 0
     return out
@@ -219,24 +222,24 @@ replace_slice, replace_selected = (
 # --- diagonals ---
 
 
-def _diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Any:
+def _diagonal(x: Array, offset: int, axis1: int, axis2: int) -> Array:
     result = x.diagonal(offset, axis1, axis2)
     if isinstance(x, np.ndarray) and x.flags.writeable:  # NumPy's diagonal is read-only, others' never
         result.flags.writeable = True
     return result
 
 
-def _place_diagonal(x: Any, shape: tuple, offset: int, axis1: int, axis2: int) -> Any:
+def _place_diagonal(x: Array, shape: Shape, offset: int, axis1: int, axis2: int) -> Array:
     out = zeros(shape, x)
     _diagonal(out, offset, axis1, axis2)[...] = x
     return out
 
 
-def _diagonal_transpose(g: Any, x_shape: tuple, offset: int, axis1: int, axis2: int) -> Any:
+def _diagonal_transpose(g: Array, x_shape: Shape, offset: int, axis1: int, axis2: int) -> Array:
     return place_diagonal(g, shape=x_shape, offset=offset, axis1=axis1, axis2=axis2)
 
 
-def _place_diagonal_transpose(g: Any, offset: int, axis1: int, axis2: int) -> Any:
+def _place_diagonal_transpose(g: Array, offset: int, axis1: int, axis2: int) -> Array:
     return diagonal(g, offset=offset, axis1=axis1, axis2=axis2)
 
 
@@ -248,17 +251,17 @@ copied_diagonal: Op = linear(
 )  # fmt: skip
 
 
-def _replace_diagonal(x: Any, source: Any, offset: int, axis1: int, axis2: int) -> Any:
+def _replace_diagonal(x: Array, source: Array | Number, offset: int, axis1: int, axis2: int) -> Array:
     out = with_steps_of(x) if type(x) is np.ndarray else copy(x)
     _diagonal(out, offset, axis1, axis2)[...] = source
     return out
 
 
-def _clear_diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Any:
+def _clear_diagonal(x: Array, offset: int, axis1: int, axis2: int) -> Array:
     return _replace_diagonal(x, 0, offset, axis1, axis2)
 
 
-def _clear_diagonal_transpose(g: Any, offset: int, axis1: int, axis2: int) -> Any:
+def _clear_diagonal_transpose(g: Array, offset: int, axis1: int, axis2: int) -> Array:
     return clear_diagonal(g, offset=offset, axis1=axis1, axis2=axis2)
 
 
@@ -281,14 +284,14 @@ replace_diagonal: Op = linear(
 # --- windows ---
 
 
-def _windows(x: Any, axis: int, size: int, step: int) -> Any:
+def _windows(x: Array, axis: int, size: int, step: int) -> Array:
     if x.ndim == 0:
         return np.reshape(x, -1)[:size]
     windows = np.lib.stride_tricks.sliding_window_view(x, size, axis)
     return windows[(*(slice(None),) * axis, slice(None, None, step))]
 
 
-def _fast_windows(x: Any, axis: int, size: int, step: int) -> Any:
+def _fast_windows(x: Array, axis: int, size: int, step: int) -> Array:
     if x.ndim == 0:
         return view_at(x, (size,), (x.itemsize,))
     count = (x.shape[axis] - size) // step + 1
@@ -297,7 +300,7 @@ def _fast_windows(x: Any, axis: int, size: int, step: int) -> Any:
     return view_at(x, shape, strides)
 
 
-def _fold(x: Any, shape: tuple, axis: int, size: int, step: int) -> Any:
+def _fold(x: Array, shape: Shape, axis: int, size: int, step: int) -> Array:
     """Add windows back to where they were cut; overlaps accumulate. One addition for each place in a window."""
     if not shape:
         return np.add.reduce(x, axis=0)

@@ -6,8 +6,8 @@ transpose `add_along`. Distinct elements have no gradient, as in torch: asking f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,12 +19,15 @@ from ..kernels.places import flat_places, picked_along, write_scatter, write_sca
 from ..kernels.thresholds import LONG_ROW, REMEMBERED_PLACES, SORTED_PARTLY, TIES_BY_PYTHON
 from .counting import sortable
 from .layouts import ALL_ALONG, along
-from .samples import arrays
+from .samples import Draw, Sample, arrays
 from .scatter import add_at_places, write_at_places
 from .striding import in_order
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Shape
 
-def _fast_take_along(x: Any, index: Any, axis: int) -> Any:
+
+def _fast_take_along(x: Array, index: Array, axis: int) -> Array:
     """`np.take_along_axis`, without its overhead where there are few axes."""
     if x.ndim == 1:
         return x[index]
@@ -33,19 +36,19 @@ def _fast_take_along(x: Any, index: Any, axis: int) -> Any:
     return NotImplemented
 
 
-def _add_along(x: Any, index: Any, axis: int, size: int, distinct: bool = False) -> Any:
+def _add_along(x: Array, index: Array, axis: int, size: int, distinct: bool = False) -> Array:
     """Zeros of length `size` along the axis with the elements of `x` added at `index` (`distinct`: without repeats)."""
     out = zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x)
     return (write_at_places if distinct else add_at_places)(out, index, x, axis)
 
 
-def _fast_add_along(x: Any, index: Any, axis: int, size: int, distinct: bool = False) -> Any:
+def _fast_add_along(x: Array, index: Array, axis: int, size: int, distinct: bool = False) -> Array:
     out = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
     (write_scatter if distinct else write_scatter_add)(out, index, x, axis)
     return out
 
 
-def _orders(draw: Any) -> Iterator[Any]:
+def _orders(draw: Draw) -> Iterator[tuple[Array, Array, int]]:
     """Arrays of each shape, the order of the elements along an axis, and the axis."""
     for shape in ((5,), (2, 3), (2, 3, 4), (0, 3), (100, 90), (90, 100)):
         for axis in range(len(shape)):
@@ -77,13 +80,13 @@ add_along: Op = linear(
 )
 
 
-def _selection(node_name: str, forward: Any, distinct: bool = True, **fields: Any) -> Op:
+def _selection(node_name: str, forward: Callable[..., Any], distinct: bool = True, **fields: Any) -> Op:
     """An operation that returns (values, indices) along `axis`; `keepdims` False means the axis has been dropped.
 
     `distinct`: no element is picked twice.
     """
 
-    def back(g: Any, extras: tuple, x_shape: tuple, axis: int, keepdims: Any) -> tuple:
+    def back(g: Array, extras: tuple[Any, ...], x_shape: Shape, axis: int, keepdims: bool) -> tuple[Any, ...]:
         index = extras[0]
         if not keepdims:
             lead = (slice(None),) * axis
@@ -93,7 +96,7 @@ def _selection(node_name: str, forward: Any, distinct: bool = True, **fields: An
     return fused(node_name, forward, inputs=("x",), joint=back, batch=along("axis"), **fields)
 
 
-def picked(x: Any, index: Any, axis: int, keepdims: Any) -> tuple[Any, ...]:
+def picked(x: Array, index: Array, axis: int, keepdims: bool) -> tuple[Any, ...]:
     """(values, indices) for an index array that has the axis with size 1."""
     index = in_order(index)
     values = take_along.forward(x, index, axis=axis)
@@ -105,7 +108,7 @@ def picked(x: Any, index: Any, axis: int, keepdims: Any) -> tuple[Any, ...]:
 # --- order ---
 
 
-def order_of(x: Any, axis: int, descending: bool) -> Any:
+def order_of(x: Array, axis: int, descending: bool) -> Array:
     """The stable order of the elements, NaNs last (first when descending)."""
     x = sortable(x)
     if not descending:
@@ -114,7 +117,7 @@ def order_of(x: Any, axis: int, descending: bool) -> Any:
     return x.shape[axis] - 1 - x[turned].argsort(axis, kind="stable")[turned]
 
 
-def _sort(x: Any, axis: int, descending: bool, keepdims: Any) -> tuple:
+def _sort(x: Array, axis: int, descending: bool, keepdims: bool) -> tuple[Any, ...]:
     if x.ndim > 1 and type(x) is np.ndarray and not x.flags.c_contiguous:  # results lie in memory as x does
         dims = dense_order(x)
         turned = in_order(x.transpose(dims))
@@ -126,7 +129,7 @@ def _sort(x: Any, axis: int, descending: bool, keepdims: Any) -> tuple:
 sort: Op = _selection("SortBackward0", _sort)
 
 
-def _partly_sorted(x: Any, rank: int, axis: int) -> tuple[Any, Any] | None:
+def _partly_sorted(x: Array, rank: int, axis: int) -> tuple[Any, Any] | None:
     """The keys of long rows and the key at a rank of each row; None where sorting all is as good, or NaNs are about."""
     if x.shape[axis] < LONG_ROW or x.size < SORTED_PARTLY:
         return None
@@ -136,14 +139,14 @@ def _partly_sorted(x: Any, rank: int, axis: int) -> tuple[Any, Any] | None:
     return keys, _place(np.partition(keys, rank, axis), rank, axis)
 
 
-def _apart(values: Any, axis: int, descending: bool) -> Any:
+def _apart(values: Array, axis: int, descending: bool) -> Array:
     """A mask that is true where an element of ordered rows differs from the next one."""
     lead = (slice(None),) * axis
     ahead, behind = values[(*lead, slice(None, -1))], values[(*lead, slice(1, None))]
     return ahead > behind if descending else ahead < behind
 
 
-def _ranks(row: Any, descending: bool) -> list[int]:
+def _ranks(row: Array, descending: bool) -> list[int]:
     """The number of each element's value among the distinct values of a row in order; NaNs are one value."""
     order = order_of(row, 0, descending)
     values = row[order]
@@ -153,7 +156,7 @@ def _ranks(row: Any, descending: bool) -> list[int]:
     return ranks.tolist()
 
 
-def _first_as_torch(x: Any, order: Any, tied: Any, axis: int, largest: bool) -> Any:
+def _first_as_torch(x: Array, order: Array, tied: Any, axis: int, largest: bool) -> Array:
     """The order with those of equal elements in front that torch has there, in rows where some are equal.
 
     The rows are gone through in Python: where that would be much work, or elsewhere, equal elements come in the order of
@@ -177,7 +180,7 @@ def _first_as_torch(x: Any, order: Any, tied: Any, axis: int, largest: bool) -> 
     return in_order(np.moveaxis(found.reshape(placed.shape), -1, axis))
 
 
-def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: Any) -> tuple:
+def _topk(x: Array, k: int, axis: int, largest: bool, keepdims: bool) -> tuple[Array, Array]:
     length, lead = x.shape[axis], (slice(None),) * axis
     found = _partly_sorted(x, length - k if largest else k - 1, axis) if 0 < k <= length // 8 else None
     if found is None:
@@ -214,11 +217,11 @@ def _topk(x: Any, k: int, axis: int, largest: bool, keepdims: Any) -> tuple:
 topk: Op = _selection("TopkBackward0", _topk)
 
 
-def _place(order: Any, position: int, axis: int) -> Any:
+def _place(order: Array, position: int, axis: int) -> Array:
     return order[(*(slice(None),) * axis, slice(position, position + 1))]
 
 
-def _at_rank(x: Any, rank: int, axis: int) -> Any:
+def _at_rank(x: Array, rank: int, axis: int) -> Array:
     """The index of the element at a rank of the stable order."""
     found = _partly_sorted(x, rank, axis)
     if found is None:
@@ -234,7 +237,7 @@ kthvalue: Op = _selection(
 )
 
 
-def _median(x: Any, axis: int, keepdims: Any) -> tuple:
+def _median(x: Array, axis: int, keepdims: bool) -> tuple[Any, ...]:
     """The lower median; NaN if there is one, with the index of the first."""
     middle = _at_rank(x, (x.shape[axis] - 1) // 2, axis)
     if x.dtype.kind in "fV":
@@ -243,7 +246,7 @@ def _median(x: Any, axis: int, keepdims: Any) -> tuple:
     return picked(x, middle, axis, keepdims)
 
 
-def _nanmedian(x: Any, axis: int, keepdims: Any) -> tuple:
+def _nanmedian(x: Array, axis: int, keepdims: bool) -> tuple[Any, ...]:
     order = order_of(x, axis, False)
     present = np.sum(~np.isnan(x), axis=axis, keepdims=True) if x.dtype.kind in "fV" else x.shape[axis]
     position = np.maximum(present - 1, 0) // 2
@@ -260,7 +263,7 @@ nanmedian: Op = _selection(
 )
 
 
-def _mode(x: Any, axis: int, keepdims: Any) -> tuple:
+def _mode(x: Array, axis: int, keepdims: bool) -> tuple[Any, ...]:
     """The most frequent value (the smallest of several), with the index of its last occurrence."""
     order = np.moveaxis(order_of(x, axis, False), axis, -1)
     values = np.take_along_axis(np.moveaxis(x, axis, -1), order, -1)
@@ -284,20 +287,20 @@ mode: Op = _selection(
 # --- extrema with indices ---
 
 
-def _extremes(x: Any, index: Any, axis: int, keepdims: Any) -> tuple:
+def _extremes(x: Array, index: Array, axis: int, keepdims: bool) -> tuple[Any, ...]:
     """(values, indices) of an index array that has the axis with size 1."""
     values = np.take_along_axis(x, index, axis)
     return (values, index) if keepdims else (np.squeeze(values, axis), np.squeeze(index, axis))
 
 
-def _fast_extremes(x: Any, index: Any, ufunc: Any, axis: int, keepdims: Any) -> tuple:
+def _fast_extremes(x: Array, index: Array, ufunc: np.ufunc, axis: int, keepdims: bool) -> tuple[Any, ...]:
     """The same: of few elements, taking them is quicker than finding them again."""
     few = x.size <= REMEMBERED_PLACES and x.flags.c_contiguous
-    values = x.take(flat_places(index, x.shape, axis)) if few else in_order(ufunc.reduce(x, axis, None, None, True))
+    values = x.take(flat_places(index, x.shape, axis)) if few else in_order(ufunc.reduce(x, axis, None, None, True))  # type: ignore[call-arg]
     return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))
 
 
-def _extreme_samples(draw: Any) -> Iterator[Any]:
+def _extreme_samples(draw: Draw) -> Iterator[Sample]:
     for shape, axis in (((5,), 0), ((2, 3), 1), ((3, 2, 4), 1), ((0, 3), 1), ((100, 90), 0)):
         for keepdims in (True, False):
             yield (draw(*shape),), {"axis": axis, "keepdims": keepdims}
@@ -323,7 +326,7 @@ min_index: Op = _selection(
 )
 
 
-def _running(x: Any, axis: int, ufunc: Any) -> tuple:
+def _running(x: Array, axis: int, ufunc: np.ufunc) -> tuple[Array, Array]:
     """Running extrema and, for each, the index of the latest element that equals it."""
     x = in_order(x)
     values = running(ufunc, x, axis)
@@ -351,19 +354,19 @@ cummin: Op = _selection(
 # --- distinct elements: (elements, where each element of the input is among them, how often each occurs) ---
 
 
-def _distinct(x: Any) -> tuple:
+def _distinct(x: Array) -> tuple[Array, Array, Array]:
     elements, inverse, counts = np.unique(sortable(x), return_inverse=True, return_counts=True, equal_nan=False)
     return elements.astype(x.dtype, copy=False), inverse.reshape(x.shape), counts
 
 
-def _distinct_slices(x: Any, axis: int) -> tuple:
+def _distinct_slices(x: Array, axis: int) -> tuple[Array, Array, Array]:
     slices, inverse, counts = np.unique(
         sortable(x), axis=axis, return_inverse=True, return_counts=True, equal_nan=False
     )
     return slices.astype(x.dtype, copy=False), inverse.reshape(-1), counts
 
 
-def _runs(x: Any, axis: int | None) -> tuple:
+def _runs(x: Array, axis: int | None) -> tuple[Array, Array, Array]:
     rows = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
     length = rows.shape[0]
     new = np.ones(length, bool)
@@ -376,8 +379,8 @@ def _runs(x: Any, axis: int | None) -> tuple:
     return first, inverse.reshape(x.shape) if axis is None else inverse, np.diff(np.append(starts, length))
 
 
-def _no_gradient(name: str) -> Any:
-    def rule(g: Any) -> Any:
+def _no_gradient(name: str) -> Callable[..., Any]:
+    def rule(g: Array) -> Any:
         raise NotImplementedError(
             f"the derivative for '{name}' is not implemented. Equal elements are merged, so no single one of them has a "
             "gradient: find their places with return_inverse=True and pick or average them by index."

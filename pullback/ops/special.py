@@ -7,7 +7,8 @@ is the derivative of exp. Functions torch has no gradient for (Bessel, Airy, pol
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from .fusing import drop, zero_of
 from .samples import arrays
 from .special_orders import lower_gamma_by_shape, zeta_by_exponent
 from .striding import in_order
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
@@ -56,7 +60,7 @@ digamma: Op = elementwise("DigammaBackward0", kernels.digamma, x=lambda x: polyg
 lgamma: Op = elementwise("LgammaBackward0", kernels.lgamma, x=lambda x: digamma(x))
 
 
-def _multigamma_partial(x: Any, p: int) -> Any:
+def _multigamma_partial(x: Array, p: int) -> Array:
     total = digamma(x)
     for i in range(1, p):
         total = total + digamma(x - 0.5 * i)
@@ -68,7 +72,7 @@ multigammaln: Op = elementwise(
 )
 
 
-def _gamma_density(a: Any, x: Any) -> Any:
+def _gamma_density(a: Array, x: Array) -> Array:
     return np.exp((a - 1) * np.log(x) - x - lgamma(a))
 
 
@@ -109,7 +113,7 @@ zeta_of_number: Op = op(
 # --- modified Bessel functions: derivatives are combinations of neighbours ---
 
 
-def _ratio(top: Any, bottom: Any, limit: Any) -> Any:
+def _ratio(top: Array, bottom: Array, limit: Any) -> Array:
     """top / bottom, and its known limit where `bottom` is zero."""
     return np.where(bottom == 0, limit, top / np.where(bottom == 0, 1, bottom))
 
@@ -117,7 +121,7 @@ def _ratio(top: Any, bottom: Any, limit: Any) -> Any:
 _BESSEL = {1: (kernels.i0, kernels.i1), -1: (kernels.bessel_j0, kernels.bessel_j1)}
 
 
-def _bessel_quotient(x: Any, order: int, sign: int) -> Any:
+def _bessel_quotient(x: Array, order: int, sign: int) -> Array:
     """I_k(x) / x**k (sign 1) or J_k(x) / x**k (sign -1): by the power series near 0, elsewhere from the two orders below."""
     wide = x.astype(np.float64)
     near = np.abs(wide) < 2 * order + 2
@@ -182,7 +186,7 @@ bessel_y0: Op = elementwise("BesselY0Backward0", kernels.bessel_y0, x=lambda x: 
 bessel_y1: Op = elementwise("BesselY1Backward0", kernels.bessel_y1, x=lambda x, out: bessel_y0(x) - out / x)
 
 
-def _sine_quotient(x: Any, order: int) -> Any:
+def _sine_quotient(x: Array, order: int) -> Array:
     """The derivative of this order of sin(x) / x: by its power series near 0, elsewhere from the order below."""
     wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
     near = np.abs(wide) < order + 1
@@ -211,7 +215,7 @@ spherical_bessel_j0: Op = elementwise(
 # --- elementary ones ---
 
 
-def _sinc(x: Any) -> Any:
+def _sinc(x: Array) -> Array:
     return np.sinc(x) if x.dtype.kind == "c" else kernels.sinc(x)
 
 
@@ -219,7 +223,7 @@ sinc: Op = elementwise("SincBackward0", _sinc, x=lambda x: math.pi * sine_quotie
 entr: Op = elementwise("SpecialEntrBackward0", kernels.entr, x=lambda x: np.where(x < 0, math.nan, -np.log(x) - 1))
 
 
-def _logit_pullback(g: Any, x: Any, eps: Any) -> Any:
+def _logit_pullback(g: Array, x: Array, eps: float | None) -> Array:
     low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
     inside = (x >= low) & (x <= high)
     return np.where(inside, g / (x * (1 - x)), math.nan if eps is None else 0)
@@ -228,7 +232,7 @@ def _logit_pullback(g: Any, x: Any, eps: Any) -> Any:
 logit: Op = op("LogitBackward0", lambda x, eps: kernels.logit(x, eps), kind="elementwise_pull", x=_logit_pullback)
 
 
-def _xlogy(x: Any, y: Any) -> Any:
+def _xlogy(x: Array, y: Array) -> Array:
     kind = x.dtype
     if kind.kind == "c" or y.dtype.kind == "c":
         return np.where((x == 0) & ~np.isnan(y), 0, x * np.log(y))
@@ -240,7 +244,7 @@ def _xlogy(x: Any, y: Any) -> Any:
 
 
 @quiet
-def _few_xlogy(x: Any, y: Any) -> Any:
+def _few_xlogy(x: Array, y: Array) -> Array:
     return drop((x == zero_of(x)) & ~np.isnan(y), x * np.log(y))
 
 
@@ -263,12 +267,12 @@ xlog1py: Op = op(
 # --- Airy, and orthogonal polynomials by their order n (an integer array) ---
 
 
-def _airy_ai_partial(x: Any) -> Any:
+def _airy_ai_partial(x: Array) -> Array:
     """Ai' through modified Bessel functions is singular at 0, so it is an operation of its own."""
     return airy_ai_derivative(x)
 
 
-def _airy_derivative(x: Any) -> Any:
+def _airy_derivative(x: Array) -> Array:
     """Ai'(x) by a central difference of order eight in float64: Ai is entire and evaluated to full precision."""
     wide = x.astype(np.float64)
     step = 0.0625 / np.maximum(1.0, np.sqrt(np.abs(wide)))
@@ -292,7 +296,7 @@ airy_ai_derivative: Op = elementwise(
 )
 
 
-def _polynomial(node_name: str, kernel: Any, derivative: Any) -> Op:
+def _polynomial(node_name: str, kernel: Callable[..., Any], derivative: Callable[..., Any]) -> Op:
     return op(
         node_name,
         kernel,
@@ -313,12 +317,12 @@ recurrence_slope: Op = op(
 )
 
 
-def _by_recurrence(node_name: str, kernel: Any, kind: str) -> Op:
+def _by_recurrence(node_name: str, kernel: Callable[..., Any], kind: str) -> Op:
     """Formulas in the polynomials themselves divide by what is 0 where the domain ends."""
     return _polynomial(node_name, kernel, lambda x, n: recurrence_slope(x, n, kind=kind, times=1))
 
 
-def _lower(n: Any) -> Any:
+def _lower(n: int) -> Array:
     return np.where(n >= 1, n - 1, 0)
 
 
@@ -342,7 +346,7 @@ laguerre_polynomial_l: Op = _by_recurrence("LaguerrePolynomialLBackward0", kerne
 legendre_polynomial_p: Op = _by_recurrence("LegendrePolynomialPBackward0", kernels.legendre_polynomial_p, "p")
 
 
-def _shifted(node_name: str, kernel: Any, plain: Op) -> Op:
+def _shifted(node_name: str, kernel: Callable[..., Any], plain: Op) -> Op:
     rule = plain.rules["x"]
     assert rule is not None
     return _polynomial(node_name, kernel, lambda x, n: 2 * rule(1, 2 * x - 1, n))

@@ -7,13 +7,16 @@ Euler-Maclaurin summation, term by term. Sums are written with differentiable op
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..kernels.like import NUMPYS, brought, is_elsewhere
 from .casting import cast
 from .reductions import sum_axes
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
 
 _DOUBLE = np.dtype(np.float64)
 # Of the series for P(a, x), which bounds its memory: all that matter for x near a, up to a million.
@@ -26,7 +29,7 @@ _BERNOULLI = (
 )  # fmt: skip
 
 
-def _numbers(value: Any) -> Any:
+def _numbers(value: Array) -> Array:
     """The plain array inside a tensor or a batch."""
     while not (isinstance(value, NUMPYS) or is_elsewhere(value)):
         if hasattr(value, "elements"):  # a spelled array
@@ -36,7 +39,7 @@ def _numbers(value: Any) -> Any:
     return value
 
 
-def lower_gamma_by_shape(a: Any, x: Any) -> Any:
+def lower_gamma_by_shape(a: Array, x: Array) -> Array:
     """The derivative of the regularized lower incomplete gamma function P(a, x) with respect to a.
 
     P is the sum over n of exp((a + n) log(x) - x - lgamma(a + n + 1)).
@@ -56,7 +59,7 @@ def lower_gamma_by_shape(a: Any, x: Any) -> Any:
     return np.where(inside, sum_axes(terms, axis=(len(terms.shape) - 1,), keepdims=False), 0)
 
 
-def zeta_by_exponent(s: Any, q: Any) -> Any:
+def zeta_by_exponent(s: Array, q: Array) -> Array:
     """The derivative of the Hurwitz zeta function with respect to its exponent, for s > 1 and q > 0; else nan."""
     s, q = cast(s, dtype=_DOUBLE), cast(q, dtype=_DOUBLE)
     defined = (s > 1) & (q > 0)

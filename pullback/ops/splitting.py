@@ -5,7 +5,7 @@ Their transposes join: `rearranging.py`. `output_step` says which single view (`
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.op import Op, linear
 from .layouts import along
@@ -13,22 +13,25 @@ from .rearranging import concatenate, stack
 from .samples import arrays
 from .shape import select, slice_
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Params, Shape
+
 FULL = slice(None)
 
 
-def _pieces(x: Any, axis: int, bounds: tuple) -> tuple:
+def _pieces(x: Array, axis: int, bounds: tuple[Any, ...]) -> tuple[Any, ...]:
     if not axis:
         return tuple([x[start:stop] for start, stop in bounds])
     lead = (FULL,) * axis
     return tuple([x[(*lead, slice(start, stop))] for start, stop in bounds])
 
 
-def _piece_step(params: dict, number: int, shape: tuple) -> tuple:
+def _piece_step(params: Params, number: int, shape: Shape) -> tuple[Op, Params]:
     start, stop = params["bounds"][number]
     return slice_, {"index": (*(FULL,) * params["axis"], slice(start, stop))}
 
 
-def _join(g: tuple, axis: int) -> tuple:
+def _join(g: tuple[Array | None, ...], axis: int) -> tuple[Any, ...]:
     return (concatenate(*g, axis=axis),)
 
 
@@ -56,15 +59,15 @@ split_sizes: Op = linear(
 )
 
 
-def _unbind(x: Any, axis: int) -> tuple:
+def _unbind(x: Array, axis: int) -> tuple[Any, ...]:
     count = x.shape[axis]
     if not axis:
         return tuple([x[number, ...] for number in range(count)])
-    lead = (FULL,) * axis
+    lead: tuple[Any, ...] = (FULL,) * axis
     return tuple([x[(*lead, number, ...)] for number in range(count)])
 
 
-def _unbind_step(params: dict, number: int, shape: tuple) -> tuple:
+def _unbind_step(params: Params, number: int, shape: Shape) -> tuple[Op, Params]:
     return select, {"index": (*(FULL,) * params["axis"], number)}
 
 

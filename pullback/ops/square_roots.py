@@ -5,7 +5,7 @@ Their rules solve X S + S X = G for S: unlike derivatives by way of eigenvectors
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,14 +14,17 @@ from .linalg import solve
 from .matmul import adjoint
 from .samples import arrays
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
 
-def _sylvester(x: Any, g: Any) -> Any:
+
+def _sylvester(x: Array, g: Array) -> Array:
     values, vectors = np.linalg.eigh(x)
     turned = adjoint(vectors)
     return vectors @ (turned @ g @ vectors / (values[..., None, :] + values[..., :, None])) @ turned
 
 
-def _sylvester_in_x(g: Any, x: Any, out: Any) -> Any:
+def _sylvester_in_x(g: Array, x: Array, out: Array) -> Array:
     right, turned = sylvester(x, g), adjoint(out)
     return -(right @ turned + turned @ right)
 
@@ -32,24 +35,24 @@ sylvester: Op = op(
 """S with x S + S x = g, for positive-definite Hermitian x."""
 
 
-def _root(x: Any) -> Any:
+def _root(x: Array) -> Array:
     values, vectors = np.linalg.eigh(x)
     return vectors * np.sqrt(values)[..., None, :] @ adjoint(vectors)
 
 
-def _root_pullback(g: Any, out: Any) -> Any:
+def _root_pullback(g: Array, out: Array) -> Array:
     return sylvester(out, (g + adjoint(g)) * 0.5)
 
 
 matrix_sqrth: Op = op("LinalgMatrixSqrthBackward0", _root, x=_root_pullback)
 
 
-def _polar(x: Any) -> tuple:
+def _polar(x: Array) -> tuple[Array, Array]:
     left, values, right = np.linalg.svd(x, full_matrices=False)
     return left @ right, adjoint(right) * values[..., None, :] @ right
 
 
-def _polar_pullback(g: Any, outs: Any) -> list:
+def _polar_pullback(g: Array, outs: tuple[Array, ...]) -> list[Any]:
     """With O the solution of H O + O H = U'dA - dA'U: dU = U O + (1 - UU')dA H^-1, and dH = U'dA - O H."""
     turn, stretch = outs
     to_turn, to_stretch = g

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,13 +23,16 @@ from .samples import arrays
 from .shape import permute, reshape
 from .striding import in_order
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Axes
+
 # --- variance ---
 
 _ROUNDING = {2: 1e-12, 4: 1e-12, 8: 1e-30}
 """By the bytes of a number: the square of what its rounding may be, with room for that of sums."""
 
 
-def _variance(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
+def _variance(x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
     if x.dtype.kind == "c":
         return _variance(x.real, axis, keepdims, correction) + _variance(x.imag, axis, keepdims, correction)
     count = count_of(x.shape, axis)
@@ -50,7 +53,7 @@ def _variance(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
     return np.where(total > 0, np.inf, np.nan).astype(x.dtype)
 
 
-def _variance_pullback(g: Any, x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
+def _variance_pullback(g: Array, x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
     count = count_of(x.shape, axis)
     divisor = count - correction
     mean = sum_axes(x, axis=axis, keepdims=True) / max(count, 1)
@@ -60,12 +63,12 @@ def _variance_pullback(g: Any, x: Any, axis: tuple, keepdims: Any, correction: f
     return unkeep(g, axis, keepdims) * scale * (x - mean)
 
 
-def _deviation_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
+def _deviation_pullback(g: Array, x: Array, out: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
     safe = np.where(out == 0, 1, out)
     return _variance_pullback(np.where(out == 0, 0, g / (2 * safe)), x, axis, keepdims, correction)
 
 
-def _deviation(x: Any, axis: tuple, keepdims: Any, correction: float) -> Any:
+def _deviation(x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
     out = np.sqrt(_variance(x, axis, keepdims, correction))
     overflows = x.dtype is FLOAT32 and (np.isinf(out).any() if out.ndim else math.isinf(out))
     if overflows:  # squares above 1e38, whose root need not be
@@ -111,7 +114,7 @@ deviation_mean: Op = op(
 # --- log-sum-exp ---
 
 
-def _logsumexp(x: Any, axis: tuple, keepdims: Any) -> Any:
+def _logsumexp(x: Array, axis: Axes, keepdims: bool) -> Array:
     real = x.real if x.dtype.kind == "c" else x
     if x.dtype.itemsize == 2:
         return _logsumexp(x.astype(np.float32), axis, keepdims).astype(x.dtype)
@@ -135,7 +138,7 @@ logsumexp: Op = op(
 # --- products ---
 
 
-def _folded(x: Any, axis: tuple) -> Any:
+def _folded(x: Array, axis: Axes) -> Array:
     """Rows whose halves are multiplied with each other until they are short: NumPy multiplies a row one by one."""
     last = x.ndim - 1
     if axis[-1] != last or x.dtype.kind not in "fc" or x.dtype.itemsize == 2 or x.size < FOLDED_PRODUCT:
@@ -149,23 +152,23 @@ def _folded(x: Any, axis: tuple) -> Any:
     return x
 
 
-def _product(x: Any, axis: tuple, keepdims: Any) -> Any:
+def _product(x: Array, axis: Axes, keepdims: bool) -> Array:
     if axis:
         x = _folded(x if len(axis) < x.ndim else x.reshape(*(1,) * (x.ndim - 1), -1), axis)
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
-        return in_order(np.multiply.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype))
+        return in_order(np.multiply.reduce(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype))  # type: ignore[call-overload]
     return in_order(
-        np.multiply.reduce(x, axis=axis, dtype=x.dtype if x.dtype.kind in "iu" else None, keepdims=keepdims)
+        np.multiply.reduce(x, axis=axis, dtype=x.dtype if x.dtype.kind in "iu" else None, keepdims=keepdims)  # type: ignore[call-overload]
     )
 
 
-def _others(x: Any) -> Any:
+def _others(x: Array) -> Array:
     """For each element of a vector along the last axis, the product of all the others."""
     axis = len(x.shape) - 1
     return products_before(x, axis=axis, reverse=False) * products_before(x, axis=axis, reverse=True)
 
 
-def _product_pullback(g: Any, x: Any, out: Any, axis: tuple, keepdims: Any) -> Any:
+def _product_pullback(g: Array, x: Array, out: Array, axis: Axes, keepdims: bool) -> Array:
     g = unkeep(g, axis, keepdims)
     if count_of(x.shape, axis) == 1:
         return g * fill(x, value=1)  # constant in x, so that second derivatives are zeros without rounding
@@ -187,7 +190,7 @@ product_axes: Op = op(
 # --- sums that leave NaN out ---
 
 
-def _nansum(x: Any, axis: tuple, keepdims: Any) -> Any:
+def _nansum(x: Array, axis: Axes, keepdims: bool) -> Array:
     kept = np.where(np.isnan(x), x.dtype.type(0), x)
     return sum_axes.forward(kept, axis, keepdims)
 
@@ -203,7 +206,7 @@ nansum: Op = op(
 # --- medians of everything: the gradient is shared among the elements equal to it ---
 
 
-def _median_of_all(x: Any) -> Any:
+def _median_of_all(x: Array) -> Array:
     flat = x.reshape(-1)
     if flat.size == 0:
         return np.array(math.nan).astype(x.dtype)
@@ -212,14 +215,14 @@ def _median_of_all(x: Any) -> Any:
     return np.partition(flat, (flat.size - 1) // 2)[(flat.size - 1) // 2]
 
 
-def _nanmedian_of_all(x: Any) -> Any:
+def _nanmedian_of_all(x: Array) -> Array:
     flat = x.reshape(-1)
     if x.dtype.kind in "fV":
         flat = flat[~np.isnan(flat)]
     return _median_of_all(flat)
 
 
-def _shared(g: Any, x: Any, out: Any) -> Any:
+def _shared(g: Array, x: Array, out: Array) -> Array:
     chosen = (x == out) | (np.isnan(x) & np.isnan(out))
     return np.where(chosen, g / np.sum(chosen), 0)
 

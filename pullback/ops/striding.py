@@ -7,17 +7,20 @@ A geometry is (shape, strides, offset), counted in elements from the start of th
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.op import Op, linear
 from .layouts import RESTRIDED, STRIDED, WRITTEN
 
-Geometry = tuple[Any, ...]  # (shape, strides, offset)
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Number, Shape
+
+Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # (shape, strides, offset)
 
 
-def in_order(x: Any) -> Any:
+def in_order(x: Array) -> Array:
     """An array with its elements in memory in the order of its axes: torch leaves the results of most operations so.
 
     NumPy follows the order of the operands instead, and a `view` of such a result would be refused.
@@ -63,7 +66,7 @@ def plain_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def contiguous_geometry(shape: tuple[Any, ...]) -> Geometry:
+def contiguous_geometry(shape: Shape) -> Geometry:
     """The geometry of a tensor of this shape with memory of its own."""
     return shape, tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape))), 0
 
@@ -76,7 +79,7 @@ def extent_of(array: np.ndarray) -> int:
     return sum((n - 1) * abs(step) for n, step in zip(owner.shape, owner.strides, strict=True)) + owner.itemsize
 
 
-def view_at(array: np.ndarray, shape: tuple[Any, ...], strides: tuple[Any, ...], start: int = 0) -> np.ndarray:
+def view_at(array: np.ndarray, shape: Shape, strides: Shape, start: int = 0) -> np.ndarray:
     """A view with the given shape and strides (in bytes) that begins `start` bytes into `array`.
 
     ValueError if it would reach outside the memory of the array's owner.
@@ -135,7 +138,7 @@ def _as_buffer(owner: np.ndarray) -> np.ndarray | None:
     return sorted_owner if sorted_owner.flags.c_contiguous else None
 
 
-def _unowned(array: np.ndarray, owner: np.ndarray, shape: tuple, strides: tuple, start: int) -> np.ndarray:
+def _unowned(array: np.ndarray, owner: np.ndarray, shape: Shape, strides: Shape, start: int) -> np.ndarray:
     """A view of memory that came from elsewhere with gaps: only between its own first and last element."""
     low, high = _extent(owner.shape, owner.strides)
     first, last = _extent(shape, strides)
@@ -151,7 +154,7 @@ def _shifted(owner: np.ndarray, start: int) -> np.ndarray:
     return np.lib.stride_tricks.as_strided(owner, (count + 1,), (step,))[count, ...]
 
 
-def _extent(shape: tuple, strides: tuple) -> tuple[int, int]:
+def _extent(shape: Shape, strides: Shape) -> tuple[int, int]:
     low = sum(min(0, (n - 1) * step) for n, step in zip(shape, strides, strict=True))
     high = sum(max(0, (n - 1) * step) for n, step in zip(shape, strides, strict=True))
     return low, high
@@ -169,7 +172,7 @@ def positions(geometry: Geometry) -> np.ndarray:
     return np.broadcast_to(result, shape)
 
 
-def _as_strided(x: Any, size: tuple, stride: tuple, offset: int, geometry: Geometry, source: Any) -> Any:
+def _as_strided(x: Array, size: Shape, stride: Shape, offset: int, geometry: Geometry, source: Array) -> Array:
     """The view, if `x` is the very array it was asked of; of other values the same elements, as a copy."""
     if x is source:
         return over_memory(x, size, stride, offset)
@@ -183,7 +186,7 @@ def _places(*lists: np.ndarray) -> int:
     return max((int(places.max()) for places in lists if places.size), default=-1) + 1
 
 
-def over_memory(x: np.ndarray, size: tuple[Any, ...], stride: tuple[Any, ...], offset: int) -> np.ndarray:
+def over_memory(x: np.ndarray, size: Shape, stride: Shape, offset: int) -> np.ndarray:
     """The view of `x`'s memory with sizes, strides and offset in elements."""
     bytes_each = x.itemsize
     begin = address(owner_of(x)) - address(x) + offset * bytes_each
@@ -192,7 +195,7 @@ def over_memory(x: np.ndarray, size: tuple[Any, ...], stride: tuple[Any, ...], o
     return view_at(x, size, tuple(step * bytes_each for step in stride), begin)
 
 
-def _restride(x: Any, source: Geometry, target: Geometry, shared: Geometry) -> Any:
+def _restride(x: Array, source: Geometry, target: Geometry, shared: Geometry) -> Array:
     """Lay `x` out in memory by one geometry, adding where elements meet, and read it by another.
 
     `shared` is the geometry of the tensor that was looked at: where several of its elements are one place in memory,
@@ -227,7 +230,9 @@ as_strided: Op = linear(
 )
 
 
-def _replace_strided(x: Any, source: Any, size: tuple, stride: tuple, offset: int, geometry: Geometry) -> Any:
+def _replace_strided(
+    x: Array, source: Array | Number, size: Shape, stride: Shape, offset: int, geometry: Geometry
+) -> Array:
     own, target = positions(geometry), positions((size, stride, offset))
     memory = np.zeros(_places(own, target), x.dtype)
     memory[own] = x

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,16 +21,20 @@ from ..kernels.order import keeping_channels
 from ..kernels.resampling import apply_table, padding_tables, resize_tables
 from .fusing import in_single
 from .layouts import SAMPLES, along
+from .samples import Draw, Sample
 from .scatter import add_at_places
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Axes, Shape
 
-def _resample(x: Any, axes: tuple, tables: tuple, back: tuple) -> Any:
+
+def _resample(x: Array, axes: Axes, tables: tuple[Any, ...], back: tuple[Any, ...]) -> Array:
     for axis, table in zip(axes, tables, strict=True):
         x = _resampled(x, axis, *brought(table, x))
     return x
 
 
-def _resampled(x: Any, axis: int, places: Any, weights: Any) -> Any:
+def _resampled(x: Array, axis: int, places: Array, weights: Array | None) -> Array:
     """One axis resampled: each element is a sum over its taps."""
     taps = [np.take(x, places[:, tap], axis) for tap in range(places.shape[1])]
     if weights is None:
@@ -40,13 +44,13 @@ def _resampled(x: Any, axis: int, places: Any, weights: Any) -> Any:
     return sum([part * column for part, column in zip(taps[1:], columns[1:])], taps[0] * columns[0])
 
 
-def _fast_resample(x: Any, axes: tuple, tables: tuple, back: tuple) -> Any:
+def _fast_resample(x: Array, axes: Axes, tables: tuple[Any, ...], back: tuple[Any, ...]) -> Array:
     for axis, table in zip(axes, tables, strict=True):
         x = apply_table(x, axis, table)
     return x
 
 
-def _resizing_samples(draw: Any) -> Iterator[Any]:
+def _resizing_samples(draw: Draw) -> Iterator[Sample]:
     """Images that are resized, in one axis or two, or padded with their own values."""
     for shape in ((2, 2, 4, 3), (0, 2, 4, 3), (2, 3, 40, 50)):
         rows, columns = shape[2:]
@@ -88,31 +92,31 @@ def resample_op(name: str) -> Op:
 # --- images (n, channels, *spatial) at points: weights and places are (n, taps, *points) ---
 
 
-def _spatial(x_shape: tuple) -> tuple:
+def _spatial(x_shape: Shape) -> tuple[Any, ...]:
     return tuple(x_shape[2:])
 
 
-def _framed_planes(x: Any) -> Any:
+def _framed_planes(x: Array) -> Array:
     """Images with a frame of zeros one pixel wide, the pixels of each in a row."""
     spatial = len(x.shape) - 2
     framed = np.pad(x, ((0, 0), (0, 0), *((1, 1),) * spatial))
     return np.reshape(framed, (*x.shape[:2], math.prod(framed.shape[2:])))
 
 
-def _of_taps(array: Any) -> list[Any]:
+def _of_taps(array: Array) -> list[Any]:
     """Weights or places, or points (n, channels, *points), by taps or channels: (n, 1, points in a row) each."""
     rows = np.reshape(array, (*array.shape[:2], math.prod(array.shape[2:])))
     return [rows[:, tap : tap + 1] for tap in range(array.shape[1])]
 
 
-def _weighted_taps(x: Any, weights: Any, places: Any) -> Any:
+def _weighted_taps(x: Array, weights: Array, places: Array) -> Array:
     planes = _framed_planes(x)
     parts = zip(_of_taps(brought(places, x)), _of_taps(weights), strict=True)
     out = sum([np.take_along_axis(planes, index, 2) * factor for index, factor in parts])
     return np.reshape(out, (*x.shape[:2], *weights.shape[2:]))
 
 
-def _spread_taps(points: Any, weights: Any, places: Any, spatial: tuple) -> Any:
+def _spread_taps(points: Array, weights: Array, places: Array, spatial: Shape) -> Array:
     framed = tuple(size + 2 for size in spatial)
     rows = np.reshape(points, (*points.shape[:2], math.prod(points.shape[2:])))
     out = zeros((*points.shape[:2], math.prod(framed)), points)
@@ -122,14 +126,14 @@ def _spread_taps(points: Any, weights: Any, places: Any, spatial: tuple) -> Any:
     return np.reshape(out, (*points.shape[:2], *framed))[inner]
 
 
-def _taps_times_points(points: Any, x: Any, places: Any) -> Any:
+def _taps_times_points(points: Array, x: Array, places: Array) -> Array:
     planes = _framed_planes(x)
     rows = np.reshape(points, (*points.shape[:2], math.prod(points.shape[2:])))
     parts = [np.sum(np.take_along_axis(planes, index, 2) * rows, axis=1) for index in _of_taps(brought(places, x))]
     return np.reshape(np.stack(parts, 1), places.shape)
 
 
-def _points_drawn(draw: Any, *wanted: str) -> Iterator[Any]:
+def _points_drawn(draw: Draw, *wanted: str) -> Iterator[Sample]:
     """Images, points, weights of taps and their places, of which an operation gets what it wants."""
     for spatial, samples, points in (
         ((3, 2), 2, (2, 1)),
@@ -201,7 +205,7 @@ affine_points: Op = linear(
 )
 
 
-def _moments(g: Any, points: Any) -> Any:
+def _moments(g: Array, points: Array) -> Array:
     return np.swapaxes(g, -1, -2) @ points.astype(g.dtype)
 
 

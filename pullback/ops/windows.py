@@ -9,12 +9,15 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..kernels import like
 from ..kernels.windows import Windows, windows_of
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array
 
 Ints = tuple[int, ...]
 
@@ -35,7 +38,7 @@ def _slices(windows: Windows) -> list[Any]:
     return [(..., *place) for place in itertools.product(*axes)]
 
 
-def padded(x: Any, windows: Windows) -> Any:
+def padded(x: Array, windows: Windows) -> Array:
     """An array (..., *spatial) with the zeros that windows read at its borders."""
     if windows.padded == windows.spatial:
         return x
@@ -47,7 +50,7 @@ def padded(x: Any, windows: Windows) -> Any:
     return np.pad(x, [(0, 0)] * lead + widths)
 
 
-def columns(x: Any, windows: Windows) -> Any:
+def columns(x: Array, windows: Windows) -> Array:
     """Lay windows out as columns, an entry for what each tap reads: (..., *spatial) becomes (..., taps, positions)."""
     whole = padded(x, windows)
     lead = tuple(x.shape[: len(x.shape) - len(windows.spatial)])
@@ -56,7 +59,7 @@ def columns(x: Any, windows: Windows) -> Any:
     )
 
 
-def added_back(parts: Any, windows: Windows) -> Any:
+def added_back(parts: Any, windows: Windows) -> Array:
     """The transpose of `columns`: (..., taps, positions) as (..., *spatial), sums over what was read several times."""
     lead = tuple(parts.shape[:-2])
     whole = like.zeros((*lead, *windows.padded), parts)
@@ -79,7 +82,7 @@ def places_read(windows: Windows) -> np.ndarray:
     return np.take_along_axis(table, np.where(known < 0, first, known), 1) - 1
 
 
-def largest_read(x: Any, table: Any, output: Ints) -> tuple[Any, Any]:
+def largest_read(x: Array, table: Array, output: Ints) -> tuple[Any, Any]:
     """The largest element of each window, and its flat number: of (..., *spatial) and a table (positions, elements).
 
     Of equal ones the first counts, of those that are nan the last, as in torch.

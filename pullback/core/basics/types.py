@@ -22,6 +22,8 @@ Operands: TypeAlias = tuple[Operand, ...]
 # what an operation gives: a tensor or an array, as its operands are; a tuple of them if it has several outputs
 Result: TypeAlias = Any
 Shape: TypeAlias = tuple[int, ...]
+Axes: TypeAlias = tuple[int, ...]  # of an array, counted from 0
+Number: TypeAlias = complex  # of Python's: an int or a float, too
 DType: TypeAlias = np.dtype[Any]
 Params: TypeAlias = dict[str, Any]  # the parameters of an operation, by name
 

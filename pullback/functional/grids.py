@@ -14,7 +14,7 @@ import numpy as np
 from ..core.basics.dtypes import from_numpy_dtype
 from ..core.tape import apply, wrap
 from ..core.tensor import Tensor
-from ..ops import scatter
+from ..ops import taking
 from . import cumulative, joining, rearranging, shape
 from .operands import need_int
 from .refusals import complaint_for
@@ -92,7 +92,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         )
     # Their number is known beforehand, so that there is room for them or none is drawn up.
     index = np.fromiter(itertools.chain.from_iterable(choose(range(n), r)), np.intp, count * r).reshape(count, r)
-    return apply(scatter.take, (input, wrap(index)))
+    return apply(taking.take, (input, wrap(index)))
 
 
 _MOST_ELEMENTS = (1 << 63) - 1

@@ -16,7 +16,7 @@ from ..core.basics.layout import contiguous_format
 from ..core.tape import apply, wrap
 from ..core.tensor import Tensor
 from ..kernels.places import write_scatter
-from ..ops import indexing
+from ..ops import indexing, taking
 from ..ops import scatter as ops
 from ..ops import scatter_reduce as reductions
 from ..transforms.arrays.batched import NotBatchable
@@ -354,7 +354,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     if index._array.size and not input._array.size:
         raise IndexError("put_(): Tried to put elements into an empty tensor")
     in_bounds(index, input._array.size, 0, IndexError, negative=True)
-    return apply(ops.put, (input, index, source), {"accumulate": bool(accumulate)})
+    return apply(taking.put, (input, index, source), {"accumulate": bool(accumulate)})
 
 
 # --- masks ---
@@ -423,4 +423,4 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             "masked_scatter: expected self to have at least as many elements in source as ones in mask: "
             f"{source._array.size} < {wanted}"
         )
-    return apply(ops.masked_scatter, (input, mask, source))
+    return apply(taking.masked_scatter, (input, mask, source))

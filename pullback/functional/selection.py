@@ -15,6 +15,7 @@ from ..core.basics.dtypes import int64
 from ..core.tape import apply, wrap
 from ..core.tensor import Tensor
 from ..ops import scatter as ops
+from ..ops import taking
 from ..transforms.arrays.batched import all_values
 from .index_parsing import largest_unsigned
 from .indexing import getitem
@@ -139,7 +140,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     array = all_values(index._array)
     if array.size and (int(array.max()) >= size or int(array.min()) < -size):
         raise IndexError(f"out of range: tried to access index {int(array.max())} on a tensor of {size} elements.")
-    return apply(ops.take, (input, index))
+    return apply(taking.take, (input, index))
 
 
 @public(out="same")
@@ -174,7 +175,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     if mask._array.dtype.kind != "b":
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype!r}")
     common_shape(input._array.shape, mask._array.shape)
-    return apply(ops.masked_select, (input, mask))
+    return apply(taking.masked_select, (input, mask))
 
 
 @public(method=False, passed="indices, shape")

@@ -1,7 +1,7 @@
 """`x[...]` with index arrays: picking elements, its transpose (adding them back), and writing.
 
 `index` is a tuple NumPy understands, with one entry for each axis of x: slices and integer arrays already checked
-against the bounds. Basic indices (views) are in `shape.py`, picking along one axis in `scatter.py`.
+against the bounds. Basic indices (views) are in `shape.py`, picking along one axis in `scatter.py`, by a mask in `taking.py`.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from .special import erf
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 _SLOPE = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715

@@ -26,7 +26,7 @@ from .samples import Draw, Sample
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 
 def _attention(

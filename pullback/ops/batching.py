@@ -18,7 +18,8 @@ from ..kernels.thresholds import WINDOWS_AT_ONCE
 from .casting import cast
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Params
+    from ..core.basics.types import NumPyArray as Array
+    from ..core.basics.types import Params
     from ..core.op import Op
 
 Rule = Callable[[Any, list[Any], list[Any], dict[Any, Any], int], Any]

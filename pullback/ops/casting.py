@@ -15,7 +15,7 @@ from .layouts import COPIED_INTO, ELEMENTWISE, LEADING, SAME
 from .samples import Draw, Sample, arrays
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 
 def ready_for(dtype: np.dtype, x: Array) -> Array:

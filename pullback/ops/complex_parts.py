@@ -17,7 +17,7 @@ from .samples import arrays
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 conj_physical: Op = op(
     "ConjPhysicalBackward0",

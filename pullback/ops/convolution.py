@@ -26,7 +26,8 @@ from .samples import Draw, Sample
 from .windows import added_back, columns, geometry
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Shape
+    from ..core.basics.types import NumPyArray as Array
+    from ..core.basics.types import Shape
 
 geometric = handing_on("stride", "padding", "dilation", "groups")
 

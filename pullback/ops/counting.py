@@ -17,7 +17,8 @@ from .samples import arrays
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Axes
+    from ..core.basics.types import Axes
+    from ..core.basics.types import NumPyArray as Array
 
 BOOL = np.dtype(bool)
 

@@ -20,7 +20,8 @@ from .indexing import add_back, pick
 from .samples import Draw, Sample
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Number
+    from ..core.basics.types import Number
+    from ..core.basics.types import NumPyArray as Array
 
 
 def _extended(targets: Array, blank: int) -> tuple[Array, Array]:

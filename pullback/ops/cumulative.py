@@ -20,7 +20,7 @@ from .samples import arrays, rows
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 
 def _slices(axis: int) -> tuple[tuple[slice, ...], tuple[slice, ...]]:

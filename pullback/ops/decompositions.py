@@ -20,7 +20,7 @@ from .matmul import adjoint, diagonal_matrix, diagonal_of
 from .rearranging import triu
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 
 def _decomposition(node_name: str, forward: Callable[..., Any], joint: Callable[..., Any], **fields: Any) -> Op:

@@ -25,7 +25,8 @@ from .pooling import scatter_planes
 from .samples import Draw, Sample
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Shape
+    from ..core.basics.types import NumPyArray as Array
+    from ..core.basics.types import Shape
 
 
 def _inside(indices: Array, rows: int) -> bool:

@@ -20,7 +20,8 @@ from .samples import arrays
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Axes, Shape
+    from ..core.basics.types import Axes, Shape
+    from ..core.basics.types import NumPyArray as Array
 
 
 def _complex_of(dtype: np.dtype) -> np.dtype:

@@ -19,7 +19,8 @@ from ..kernels.order import converted
 from ..kernels.thresholds import MASKED_BY_BITS, MAYBE_BLOCKED
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Shape
+    from ..core.basics.types import NumPyArray as Array
+    from ..core.basics.types import Shape
 
 
 def handing_on(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -23,7 +23,8 @@ from .layouts import FILLED, PICKED, PUT
 from .samples import Draw, Sample
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Shape
+    from ..core.basics.types import NumPyArray as Array
+    from ..core.basics.types import Shape
 
 
 def _add(out: Array, index: tuple[Any, ...], values: Array) -> Array:

@@ -26,7 +26,8 @@ from .samples import Draw, Sample, arrays
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Number
+    from ..core.basics.types import Number
+    from ..core.basics.types import NumPyArray as Array
 
 
 def laid_by_columns(function: Callable[..., Any], *places: int) -> Callable[..., Any]:

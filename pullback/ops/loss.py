@@ -34,7 +34,8 @@ from .samples import Draw, Sample, pairs_to_reduce
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Shape
+    from ..core.basics.types import NumPyArray as Array
+    from ..core.basics.types import Shape
 
 
 def reduce_losses(losses: Array, reduction: str) -> Array:

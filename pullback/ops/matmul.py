@@ -41,7 +41,8 @@ from .shape import diagonal, expand, place_diagonal
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Number, Shape
+    from ..core.basics.types import Number, Shape
+    from ..core.basics.types import NumPyArray as Array
     from ..core.node import Node
 
 

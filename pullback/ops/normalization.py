@@ -25,7 +25,8 @@ from .samples import Draw, Sample
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Axes, Params
+    from ..core.basics.types import Axes, Params
+    from ..core.basics.types import NumPyArray as Array
 
 
 def _trailing(x: Array, axes: int) -> tuple[Any, ...]:

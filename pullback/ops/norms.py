@@ -26,7 +26,8 @@ from .samples import Draw, Sample, arrays
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Axes
+    from ..core.basics.types import Axes
+    from ..core.basics.types import NumPyArray as Array
 
 
 def _vector_norm(x: Array, order: float, axis: Axes, keepdims: bool) -> Array:

@@ -23,7 +23,7 @@ from .pointwise import sigmoid
 from .samples import arrays
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 
 def _by_kernel(name: str, exact: np.ufunc) -> Callable[[Any, Any], Any]:

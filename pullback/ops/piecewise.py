@@ -23,7 +23,8 @@ from .layouts import FILLED_WITH
 from .samples import arrays, reals
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Number
+    from ..core.basics.types import Number
+    from ..core.basics.types import NumPyArray as Array
 
 # --- signs, rounding: derivative zero almost everywhere ---
 

@@ -27,7 +27,8 @@ from .samples import arrays, reals
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Number
+    from ..core.basics.types import Number
+    from ..core.basics.types import NumPyArray as Array
     from ..core.node import Node
 
 _ONE, _ONE_DOUBLE = number(1, FLOAT32), number(1, FLOAT64)

@@ -24,7 +24,8 @@ from .samples import Draw, Sample
 from .windows import added_back, columns, geometry, largest_read, places_read
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Shape
+    from ..core.basics.types import NumPyArray as Array
+    from ..core.basics.types import Shape
 
 # --- values at flat indices of planes ---
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..core.op import Op, op
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 
 def _step(x: Array, scale: Array, zero_point: Array) -> Array:

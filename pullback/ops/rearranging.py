@@ -23,7 +23,8 @@ from .samples import Draw, Sample, arrays
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Axes, Shape
+    from ..core.basics.types import Axes, Shape
+    from ..core.basics.types import NumPyArray as Array
 
 # --- joining ---
 

@@ -23,7 +23,7 @@ from .pointwise import sigmoid, tanh
 from .samples import Draw, Sample
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 
 def _weighed(x: Array, weight: Array, bias: Array | None) -> Array:

@@ -28,7 +28,8 @@ from .shape import _expand, expand, reshape
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Axes, Params, Shape
+    from ..core.basics.types import Axes, Params, Shape
+    from ..core.basics.types import NumPyArray as Array
 
 
 def kept_shape(shape: Shape, axis: Axes) -> tuple[Any, ...]:

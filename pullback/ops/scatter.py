@@ -23,7 +23,8 @@ from .layouts import GATHERED, SCATTERED, SLICES_AT, SLICES_FILLED
 from .samples import Draw, Sample
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Number, Shape
+    from ..core.basics.types import Number, Shape
+    from ..core.basics.types import NumPyArray as Array
 
 # --- gather: one index for each element ---
 

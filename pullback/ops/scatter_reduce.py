@@ -24,7 +24,7 @@ from .samples import Draw, Sample
 from .scatter import cut, gather, places_of, scatter_zero, spread
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 _UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 

@@ -35,7 +35,8 @@ from .samples import arrays
 from .striding import view_at
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Axes, Number, Shape
+    from ..core.basics.types import Axes, Number, Shape
+    from ..core.basics.types import NumPyArray as Array
 
 
 def _reshape(x: Array, shape: Shape) -> Array:

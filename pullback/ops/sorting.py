@@ -24,7 +24,8 @@ from .scatter import add_at_places, write_at_places
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Shape
+    from ..core.basics.types import NumPyArray as Array
+    from ..core.basics.types import Shape
 
 
 def _fast_take_along(x: Array, index: Array, axis: int) -> Array:

@@ -23,7 +23,7 @@ from .special_orders import lower_gamma_by_shape, zeta_by_exponent
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)

@@ -16,7 +16,7 @@ from .casting import cast
 from .reductions import sum_axes
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 _DOUBLE = np.dtype(np.float64)
 # Of the series for P(a, x), which bounds its memory: all that matter for x near a, up to a million.

@@ -14,7 +14,8 @@ from .samples import arrays
 from .shape import select, slice_
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Params, Shape
+    from ..core.basics.types import NumPyArray as Array
+    from ..core.basics.types import Params, Shape
 
 FULL = slice(None)
 

@@ -15,7 +15,7 @@ from .matmul import adjoint
 from .samples import arrays
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 
 def _sylvester(x: Array, g: Array) -> Array:

@@ -24,7 +24,8 @@ from .shape import permute, reshape
 from .striding import in_order
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Axes
+    from ..core.basics.types import Axes
+    from ..core.basics.types import NumPyArray as Array
 
 # --- variance ---
 

@@ -15,7 +15,8 @@ from ..core.op import Op, linear
 from .layouts import RESTRIDED, STRIDED, WRITTEN
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Number, Shape
+    from ..core.basics.types import Number, Shape
+    from ..core.basics.types import NumPyArray as Array
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # (shape, strides, offset)
 

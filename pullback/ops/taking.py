@@ -16,7 +16,8 @@ from ..kernels.order import like
 from .layouts import PUT_FLAT, TAKEN
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Shape
+    from ..core.basics.types import NumPyArray as Array
+    from ..core.basics.types import Shape
 
 # --- by place ---
 

@@ -25,7 +25,8 @@ from .samples import Draw, Sample
 from .scatter import add_at_places
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array, Axes, Shape
+    from ..core.basics.types import Axes, Shape
+    from ..core.basics.types import NumPyArray as Array
 
 
 def _resample(x: Array, axes: Axes, tables: tuple[Any, ...], back: tuple[Any, ...]) -> Array:

@@ -17,7 +17,7 @@ from ..kernels import like
 from ..kernels.windows import Windows, windows_of
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Array
+    from ..core.basics.types import NumPyArray as Array
 
 Ints = tuple[int, ...]
 

@@ -16,6 +16,8 @@ import numpy as np
 
 # numpy.ndarray, a NumPy scalar in place of an array without dims, or an array of another kind: batched, another library's
 Array: TypeAlias = Any
+# the same in formulas and rules: they say nothing that NumPy's arrays do not know, and checkers hold them to that
+NumPyArray: TypeAlias = np.ndarray
 # what an operation is applied to: a tensor, an array, a number, or None where an input is left out
 Operand: TypeAlias = Any
 Operands: TypeAlias = tuple[Operand, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from ..core.node import Node
 from ..core.tape import wrap
 from ..core.tensor import Tensor
 from ..transforms.arrays.batched import all_values
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Array, Cotangent, Gradient, Operands, Shape
+    from ..core.engine import Sweep
 
 
 class Anomaly:
@@ -101,7 +105,7 @@ def note_forward(node: Node) -> None:
         node.notes["parent"] = running_node()
 
 
-def check_forward(name: str, inputs: tuple[Any, ...], results: tuple[Any, ...], anomaly: Anomaly) -> None:
+def check_forward(name: str, inputs: Operands, results: tuple[Array, ...], anomaly: Anomaly) -> None:
     """Name the operation of the forward pass that made the first NaN or Inf."""
     if not anomaly.check_nan or running_node() is not None:  # what a backward pass computes is checked there
         return
@@ -116,7 +120,7 @@ def check_forward(name: str, inputs: tuple[Any, ...], results: tuple[Any, ...], 
         )
 
 
-def first_bad(array: Any) -> tuple[tuple[Any, ...], float] | None:
+def first_bad(array: Array) -> tuple[Shape, float] | None:
     """Index (among all examples, in a batch) and value of the first NaN or Inf, None if all is finite."""
     array = all_values(array)
     if array.dtype.kind not in "fc":
@@ -138,7 +142,7 @@ def running_node() -> Node | None:
     return _running_nodes[-1] if _running_nodes else None
 
 
-def watched(sweep: Any, node: Node, cotangent: Any) -> list[Any]:
+def watched(sweep: Sweep, node: Node, cotangent: Cotangent) -> list[Gradient]:
     """Run a node's rules; report where it was recorded if they fail or give NaN."""
     _running_nodes.append(node)
     try:
@@ -172,7 +176,7 @@ def report(node: Node | None) -> None:
         what = "Previous calculation was induced by {}."
 
 
-def check_gradients(node: Node, results: list[Any], cotangent: Any) -> None:
+def check_gradients(node: Node, results: list[Gradient], cotangent: Cotangent) -> None:
     """Complain about NaN, and about Inf made of finite cotangents, in what a node sends on."""
     for position, gradient in enumerate(results):
         if gradient is None:
@@ -198,7 +202,7 @@ def check_gradients(node: Node, results: list[Any], cotangent: Any) -> None:
             )
 
 
-def _all_finite(cotangent: Any) -> bool:
+def _all_finite(cotangent: Cotangent) -> bool:
     parts = cotangent if isinstance(cotangent, (tuple, list)) else (cotangent,)
     return all(part is None or first_bad(part._array if isinstance(part, Tensor) else part) is None for part in parts)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,11 +13,14 @@ from ..core.tensor import Tensor
 from ..ops.pointwise import identity
 from ..transforms.arrays.batched import Batched
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Cotangent, Function, Gradient, Operands, Params
+
 
 def recorded_pullback(
-    composition: Callable[..., Any], cotangents: tuple[Any, ...], inputs: tuple[Any, ...], params: dict[str, Any],
+    composition: Function, cotangents: tuple[Cotangent, ...], inputs: Operands, params: Params,
     needs: tuple[bool, ...]
-) -> tuple[Any, ...]:  # fmt: skip
+) -> tuple[Gradient, ...]:  # fmt: skip
     """The pullback of an operation where its kernel cannot go, by differentiating a composition of others.
 
     Values are tensors in a recorded pass, and then so are the gradients, with a history; else batched arrays.

@@ -65,7 +65,7 @@ class _set_fwd_grad_enabled(ModeSwitch):
         set_mode(current_mode().replace(dual_level=level))
         _switch.enabled = self.mode
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _switch.enabled = self._before[0]
         set_mode(current_mode().replace(dual_level=self._before[1]))
 
@@ -118,7 +118,7 @@ class dual_level(ModeSwitch):
     def __enter__(self) -> Any:
         return enter_dual_level(self.nested)
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         exit_dual_level()
 
 

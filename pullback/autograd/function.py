@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,10 @@ from ..core.tensor import Anchor, Tensor
 from ..core.unbroadcast import dense
 from ..core.views import look_at_history
 from .function_outputs import connect_outputs
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Arguments, Array, Cotangent, Gradient, Operand, Operands, Saved
+    from ..core.engine import Sweep
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
@@ -52,7 +56,7 @@ class SavedOutput:
     __slots__ = ("array", "number", "storage", "version")
 
     def __init__(self, tensor: Tensor, number: int) -> None:
-        self.array: Any = tensor._array
+        self.array: Array = tensor._array
         self.number: int = number
         self.storage: Any = storage_of(tensor)
         self.version: int = self.storage.version
@@ -118,12 +122,12 @@ class CustomNode(Node, FunctionCtx):
 
     def __init__(self) -> None:
         fill(self, _PLAN, (), None, (), None, None, None, None, True)
-        self.to_save: tuple[Any, ...] = ()
-        self.dirty_tensors: tuple[Any, ...] = ()
-        self.non_differentiable: tuple[Any, ...] = ()
+        self.to_save: Saved = ()
+        self.dirty_tensors: tuple[Tensor, ...] = ()
+        self.non_differentiable: tuple[Tensor, ...] = ()
         self.materialize_grads: bool = True
         self.needs_input_grad: tuple[bool, ...] = ()
-        self.saved_for_forward: tuple[Any, ...] = ()
+        self.saved_for_forward: Saved = ()
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -181,7 +185,7 @@ class CustomNode(Node, FunctionCtx):
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
-    def keep(self, outputs: tuple[Any, ...]) -> None:
+    def keep(self, outputs: Operands) -> None:
         """Turn what was given to `save_for_backward` into saved values."""
         hooks = current_mode().saved_hooks
         numbers = {id(output): number for number, output in enumerate(outputs) if isinstance(output, Tensor)}
@@ -207,7 +211,7 @@ class CustomNode(Node, FunctionCtx):
         if entries:
             self.plan = _KEEPING
 
-    def run(self, sweep: Any, cotangent: Any) -> list[Any]:
+    def run(self, sweep: Sweep, cotangent: Cotangent) -> list[Gradient]:
         """Call the user's `backward` and check what it returns."""
         if self.saved is FREED:
             raise RuntimeError(SECOND_TIME)
@@ -224,7 +228,7 @@ class CustomNode(Node, FunctionCtx):
             results = (results,)
         return self.checked(results, sweep.record)
 
-    def materialized(self, sweep: Any, number: int, part: Any) -> Tensor | None:
+    def materialized(self, sweep: Sweep, number: int, part: Cotangent) -> Tensor | None:
         """The cotangent of one output as `backward` gets it: zeros where none came, unless None is wanted."""
         if part is None and self.materialize_grads and self.outputs is not None and number not in self.not_filled:
             shape, dtype = self.outputs[number]
@@ -245,7 +249,7 @@ class CustomNode(Node, FunctionCtx):
             return lambda ctx, *grads: backward(ctx, list(grads))
         return backward
 
-    def checked(self, results: tuple[Any, ...], record: bool) -> list[Any]:
+    def checked(self, results: tuple[Gradient, ...], record: bool) -> list[Gradient]:
         count = len(self.edges)
         if len(results) < count or any(extra is not None for extra in results[count:]):
             raise RuntimeError(
@@ -434,7 +438,7 @@ def _any_batched(args: tuple) -> bool:
 
 
 def run_function(
-    cls: type[Function], args: tuple[Any, ...], forward: Callable[..., Any] | None = None, made: list[Any] | None = None
+    cls: type[Function], args: Arguments, forward: Callable[..., Any] | None = None, made: list[Any] | None = None
 ) -> Any:
     """Forward (or another form of it) without recording, then one node for the whole, which is put into `made`."""
     mode = current_mode()
@@ -478,7 +482,7 @@ def run_function(
     return outputs[0] if single else outputs
 
 
-def _warn_of_tensors_in(value: Any, cls: type[Function], args: tuple, position: int) -> None:
+def _warn_of_tensors_in(value: Operand, cls: type[Function], args: Arguments, position: int) -> None:
     """Gradients go to arguments that are tensors; torch says nothing about those that are inside others."""
     from ..utils._pytree import tree_flatten
 
@@ -492,7 +496,7 @@ def _warn_of_tensors_in(value: Any, cls: type[Function], args: tuple, position: 
         )
 
 
-def _refuse_saved_inputs(ctx: Any, args: tuple, outputs: tuple) -> None:
+def _refuse_saved_inputs(ctx: Any, args: Arguments, outputs: Operands) -> None:
     """An input that comes back becomes another tensor, which `setup_context` has not seen."""
     inputs = {id(value) for value in args if isinstance(value, Tensor)}
     returned = inputs & {id(value) for value in outputs} - {id(value) for value in ctx.dirty_tensors}

@@ -19,11 +19,12 @@ from ..core.tensor import Tensor
 from ..ops.pointwise import identity
 
 if TYPE_CHECKING:
+    from ..core.basics.types import Arguments, Operand
     from .function import CustomNode
 
 
 def connect_outputs(
-    ctx: CustomNode, args: tuple[Any, ...], needs: tuple[Any, ...], raw: tuple[Any, ...], recording: bool
+    ctx: CustomNode, args: Arguments, needs: tuple[bool, ...], raw: tuple[Operand, ...], recording: bool
 ) -> tuple[Any, ...]:
     """Connect outputs to the node; inputs that come back become views, or are rebased if they were written."""
     returned = {id(value) for value in raw}
@@ -57,7 +58,7 @@ def connect_outputs(
 class _Connection:
     """How the outputs of one call of a custom function get their place in the graph."""
 
-    def __init__(self, ctx: CustomNode, args: tuple[Any, ...], raw: tuple[Any, ...], recording: bool) -> None:
+    def __init__(self, ctx: CustomNode, args: Arguments, raw: tuple[Operand, ...], recording: bool) -> None:
         self.ctx: CustomNode = ctx
         self.recording: bool = recording
         self.mode = current_mode()

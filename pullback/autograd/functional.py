@@ -5,12 +5,12 @@ Inputs and outputs are a tensor or a tuple of tensors. `torch.func` does the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..core import roots
+from ..core.basics.types import Function
 from ..core.grad_mode import enable_grad
 from ..core.tape import wrap
 from ..core.tensor import Tensor
@@ -33,13 +33,19 @@ from .functional_checks import (
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
-def _outputs_of(func: Callable, inputs: tuple, function: str, strict: bool) -> tuple[tuple, bool]:
+def _outputs_of(func: Function, inputs: tuple, function: str, strict: bool) -> tuple[tuple, bool]:
     outputs, is_tuple = as_tuple(func(*inputs), "outputs of the user-provided function", function)
     check_requires_grad(outputs, "outputs", strict)
     return outputs, is_tuple
 
 
-def _gradients(outputs: tuple, inputs: tuple, weights: Any, create_graph: bool, batched: bool = False) -> tuple:
+def _gradients(
+    outputs: tuple[Tensor, ...],
+    inputs: tuple[Tensor, ...],
+    weights: Any,
+    create_graph: bool,
+    batched: bool = False,
+) -> tuple:
     """`grad` of those outputs that are there and require it; None where an input has no part in them."""
     weights = (None,) * len(outputs) if weights is None else weights
     pairs = [
@@ -55,7 +61,7 @@ def _gradients(outputs: tuple, inputs: tuple, weights: Any, create_graph: bool, 
 
 
 def vjp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, ...]:
     """(outputs, v-weighted gradients of the inputs)."""
     with enable_grad():
@@ -80,7 +86,7 @@ def _weights(v: Any, values: tuple, is_tuple: bool, create_graph: bool, function
 
 
 def jvp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, ...]:
     """(outputs, Jacobian times v), by differentiating the vector-Jacobian product."""
     with enable_grad():
@@ -118,7 +124,7 @@ def _construct_standard_basis_for(tensors: tuple[Tensor, ...], tensor_numels: tu
 
 
 def jacobian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Function, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
     """The Jacobian: one tensor, or a tuple (of tuples) when outputs (or inputs) are tuples.
@@ -175,7 +181,7 @@ def _zeros(x: Tensor, output: Tensor, requires_grad: bool) -> Tensor:
     return zeros.requires_grad_() if requires_grad else zeros
 
 
-def _jacobian_forward(func: Callable, inputs: Any) -> Any:
+def _jacobian_forward(func: Function, inputs: Any) -> Any:
     from ..func.forward import forward_jacobian
 
     given, is_tuple = as_tuple(inputs, "inputs", "jacobian")
@@ -193,7 +199,7 @@ def _jacobian_forward(func: Callable, inputs: Any) -> Any:
 # --- Hessians ---
 
 
-def _one_element(func: Callable, inputs: tuple, function: str, strict: bool = False) -> Tensor:
+def _one_element(func: Function, inputs: tuple, function: str, strict: bool = False) -> Tensor:
     """The value of a function that must have a single element."""
     outputs, is_tuple = _outputs_of(func, inputs, function, strict)
     if is_tuple:
@@ -204,7 +210,7 @@ def _one_element(func: Callable, inputs: tuple, function: str, strict: bool = Fa
 
 
 def hessian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Function, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
     """The second derivatives of a function with one element: a tensor, or a tuple of tuples.
@@ -235,20 +241,20 @@ def hessian(
 
 
 def vhp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, ...]:
     """(value, v times the Hessian) of a function with one element."""
     return _hessian_product(func, inputs, v, create_graph, strict, "vhp")
 
 
 def hvp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, ...]:
     """(value, Hessian times v) of a function with one element. The Hessian is symmetric: `vhp` gives the same."""
     return _hessian_product(func, inputs, v, create_graph, strict, "hvp")
 
 
-def _hessian_product(func: Callable, inputs: Any, v: Any, create_graph: bool, strict: bool, function: str) -> tuple:
+def _hessian_product(func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool, function: str) -> tuple:
     with enable_grad():
         given, is_tuple = as_tuple(inputs, "inputs", function)
         given = prepared(given, create_graph)

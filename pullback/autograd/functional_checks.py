@@ -24,7 +24,7 @@ def as_tuple(value: Any, name: str, function: str) -> tuple[tuple[Any, ...], boo
     return values, is_tuple
 
 
-def prepared(inputs: tuple[Any, ...], create_graph: bool, need_graph: bool = True) -> tuple[Any, ...]:
+def prepared(inputs: tuple[Tensor, ...], create_graph: bool, need_graph: bool = True) -> tuple[Tensor, ...]:
     """Inputs to work with: connected to the caller's graph if that is wanted, fresh leaves otherwise."""
     if create_graph:
         return tuple(_connected(x, need_graph) for x in inputs)
@@ -37,13 +37,13 @@ def _connected(x: Tensor, need_graph: bool) -> Tensor:
     return x.detach().requires_grad_(need_graph)
 
 
-def finished(values: tuple[Any, ...], create_graph: bool, is_tuple: bool) -> Any:
+def finished(values: tuple[Tensor, ...], create_graph: bool, is_tuple: bool) -> Any:
     """Results as the caller wants them: with or without history, single or as a tuple."""
     results = values if create_graph else tuple(value.detach() for value in values)
     return results if is_tuple else results[0]
 
 
-def is_single(values: tuple[Any, ...]) -> bool:
+def is_single(values: tuple[Tensor, ...]) -> bool:
     """True if there is one tensor with one element."""
     return len(values) == 1 and values[0]._array.size == 1
 
@@ -55,7 +55,7 @@ def scalar_weight(x: Tensor) -> Tensor:
     return FUNCTIONS["ones_like"](x.detach())
 
 
-def validate_v(v: tuple[Any, ...], other: tuple[Any, ...], is_tuple: bool) -> None:
+def validate_v(v: tuple[Tensor, ...], other: tuple[Tensor, ...], is_tuple: bool) -> None:
     """The vector must look like what it is multiplied with."""
     if len(other) != len(v):
         if is_tuple:
@@ -67,7 +67,7 @@ def validate_v(v: tuple[Any, ...], other: tuple[Any, ...], is_tuple: bool) -> No
             raise RuntimeError(f"{prefix}v has invalid size: should be {value.shape} but got {weight.shape}.")
 
 
-def check_requires_grad(values: tuple[Any, ...], kind: str, strict: bool) -> None:
+def check_requires_grad(values: tuple[Tensor, ...], kind: str, strict: bool) -> None:
     """In strict mode nothing may be independent of the inputs."""
     if not strict:
         return
@@ -98,7 +98,7 @@ def check_requires_grad(values: tuple[Any, ...], kind: str, strict: bool) -> Non
 
 
 def zeros_for(
-    gradients: tuple[Any, ...], like: tuple[Any, ...], create_graph: bool, strict: bool, stage: str
+    gradients: tuple[Tensor, ...], like: tuple[Tensor, ...], create_graph: bool, strict: bool, stage: str
 ) -> tuple[Any, ...]:
     """Zeros where there is no gradient; in strict mode that is an error."""
     results = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,11 +29,14 @@ from .gradcheck_passes import (
 )
 from .numerical import GradcheckError, allclose, directional, numerical_jacobians
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Function
+
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 
 def gradcheck(
-    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+    func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
     raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
     check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
@@ -76,7 +79,7 @@ def gradcheck(
     return True
 
 
-def _of_elements(func: Callable[..., Any], values: tuple) -> tuple[Callable[..., Any], tuple]:
+def _of_elements(func: Function, values: tuple) -> tuple[Callable[..., Any], tuple]:
     """The function of the elements that sparse inputs have: these are what varies."""
     sparse: dict[int, Any] = {
         position: value for position, value in enumerate(values) if isinstance(value, Tensor) and value.is_sparse
@@ -98,7 +101,7 @@ class _Check:
     """One run: the function, where, and how closely."""
 
     def __init__(
-        self, func: Callable[..., Any], inputs: tuple[Any, ...], eps: float, atol: float, rtol: float, nondet_tol: float
+        self, func: Function, inputs: tuple[Any, ...], eps: float, atol: float, rtol: float, nondet_tol: float
     ) -> None:
         self.func: Callable[..., Any] = func
         self.inputs: tuple[Any, ...] = inputs
@@ -299,7 +302,7 @@ def gradient_matrix(jacobian: np.ndarray, part: str, complex_input: bool) -> np.
 
 
 def gradgradcheck(
-    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
+    func: Function, inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
     rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True,
     nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
     check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
@@ -349,7 +352,7 @@ def _recorded(value: Any, original: Any) -> Any:
     return value
 
 
-def _random_weights(func: Callable, values: tuple, strided: bool) -> tuple:
+def _random_weights(func: Function, values: tuple, strided: bool) -> tuple:
     """Weights for all outputs, from the generator and in the way that torch draws them."""
     from ..testing import make_tensor
 

@@ -48,7 +48,7 @@ def check_forward(check: _Check) -> None:
                 check.report(jacobian, np.stack(found), number, place, part, "inputs", True)
 
 
-def _tangents(check: _Check, given: dict[int, Any], without: int | None = None) -> list[np.ndarray | None]:
+def _tangents(check: _Check, given: dict[int, np.ndarray], without: int | None = None) -> list[np.ndarray | None]:
     """The outputs' tangents for some inputs' tangents, zero for the others; one input may go without."""
     with dual_level(nested=True):
         values = list(check.inputs)
@@ -78,7 +78,7 @@ def check_forward_without_tangents(check: _Check) -> None:
                 )
 
 
-def _random_like(array: Any, rng: np.random.Generator, *batch: int) -> np.ndarray:
+def _random_like(array: np.ndarray, rng: np.random.Generator, *batch: int) -> np.ndarray:
     return np.asarray(rng.standard_normal((*batch, *array.shape))).astype(array.dtype)
 
 
@@ -119,7 +119,7 @@ def check_undefined(check: _Check) -> None:
 # --- batches ---
 
 
-def check_batched(check: _Check, outputs: tuple[Tensor, ...], targets: list[Any]) -> None:
+def check_batched(check: _Check, outputs: tuple[Tensor, ...], targets: list[int]) -> None:
     """One pass with a batch of cotangents must give what single passes give."""
     rng = np.random.default_rng(0)
     for number, output in enumerate(outputs):

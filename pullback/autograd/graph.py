@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.basics.storage import storage_of
 from ..core.mode import current_mode, set_mode
@@ -18,6 +18,9 @@ from ..core.node import Node as _Node
 from ..core.node import add_hook
 from ..core.tensor import Anchor, Tensor, anchor_of, fields, leaf_hooks
 from ..utils.hooks import RemovableHandle
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = [
     "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook",

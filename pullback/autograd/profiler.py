@@ -34,7 +34,7 @@ class emit_nvtx:
     def __enter__(self) -> emit_nvtx:
         return self
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         return None
 
 

@@ -6,7 +6,10 @@ Times are in microseconds. How events are recorded is in `pullback.profiler`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
 

@@ -7,7 +7,7 @@ How a system is solved is in `krylov.py`; here is also what operations on soluti
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from ..functional.registry import FUNCTIONS
 from ..transforms.arrays.batched import Batched, level_of
 from ..transforms.forward_mode import unknown_cotangent
 from .krylov import solve as krylov_solve
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Arguments
 
 
 class Operator:
@@ -42,7 +45,7 @@ class Operator:
             return Operator(self.matvec, self.method, self.tol, self.max_iters)
         return Operator(pullback_of(self.matvec), self.method, self.tol, self.max_iters)
 
-    def solve(self, b: Tensor, params: tuple[Any, ...], x0: Tensor | None = None) -> Tensor:
+    def solve(self, b: Tensor, params: tuple[Tensor, ...], x0: Tensor | None = None) -> Tensor:
         shape, dtype = b._array.shape, b._array.dtype
 
         def product(v: np.ndarray) -> np.ndarray:
@@ -74,7 +77,7 @@ class LinearSolve(Function):
         return operator.solve(b, params, start).clone()
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    def setup_context(ctx: Any, inputs: Arguments, output: Tensor) -> None:
         ctx.operator = inputs[0]
         save(ctx, output, inputs[3:])
 
@@ -102,7 +105,7 @@ class LinearSolve(Function):
 # --- what operations on solutions share -------------------------------------------------------------------------------
 
 
-def save(ctx: Any, x: Tensor, params: tuple[Any, ...]) -> None:
+def save(ctx: Any, x: Tensor, params: tuple[Tensor, ...]) -> None:
     """Keep a solution and the parameters, of which only some are tensors."""
     ctx.others = [None if isinstance(p, Tensor) else p for p in params]
     tensors = [p for p in params if isinstance(p, Tensor)]
@@ -110,7 +113,7 @@ def save(ctx: Any, x: Tensor, params: tuple[Any, ...]) -> None:
     ctx.save_for_forward(x, *tensors)
 
 
-def push_params(function: Callable[..., Any], x: Tensor, params: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+def push_params(function: Callable[..., Any], x: Tensor, params: tuple[Tensor, ...], tangents: tuple[Any, ...]) -> Any:
     """The derivative of `function(x, *params)` along the tangents of the parameters; None if there are none."""
     from ..func import jvp
 
@@ -153,7 +156,7 @@ def level_among(*values: Any) -> int:
 
 
 def pull_params(
-    function: Callable[..., Any], x: Tensor, params: tuple[Any, ...], weights: Tensor, wanted: tuple[bool, ...]
+    function: Callable[..., Any], x: Tensor, params: tuple[Tensor, ...], weights: Tensor, wanted: tuple[bool, ...]
 ) -> list[Any]:
     """The vector-Jacobian products of `function(x, *params)` with respect to the wanted parameters."""
     record = is_grad_enabled()
@@ -175,7 +178,7 @@ def pull_params(
     return answers
 
 
-def one_by_one(function: Any, count: int, in_dims: tuple[Any, ...], args: tuple[Any, ...]) -> Tensor:
+def one_by_one(function: Any, count: int, in_dims: tuple[Any, ...], args: Arguments) -> Tensor:
     """A batch of problems: each takes as many steps as it needs, so they are solved one after the other."""
     results = [
         function.apply(*[a if dim is None else a.select(dim, i) for a, dim in zip(args, in_dims, strict=True)])

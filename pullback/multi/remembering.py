@@ -7,13 +7,16 @@ them a little at each call; `CRMOGM` smooths those of any other. `NashMTL`, whic
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..functional.registry import FUNCTIONS
 from .aggregation import Aggregator, Weighting, preferences
 from .solvers import multipliers, on_simplex
+
+if TYPE_CHECKING:
+    pass
 
 
 def _within(owner: object, name: str, value: Any, least: float, most: float = np.inf, open_end: str = "") -> None:

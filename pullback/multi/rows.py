@@ -12,7 +12,7 @@ always right; `treatments.py` only says where it is cheap.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,14 @@ from ..core.unbroadcast import unbroadcast_array
 from ..ops.layouts import PERMUTED
 from ..transforms.arrays.batched import Batched
 
-Treatment = Callable[["RowSweep", Any, Any], list[Any] | None]
+if TYPE_CHECKING:
+    from ..core.basics.types import Cotangent, DType, Gradient, Shape
+    from ..core.node import Node
+    from ..core.tensor import Anchor
+
+Treatment = Callable[
+    ["RowSweep", "Node", Any], list[Any] | None
+]  # (pass, node, cotangent) -> a gradient for each input
 
 
 class SampleRows:
@@ -35,8 +42,8 @@ class SampleRows:
     array: np.ndarray
     level: int
     count: int
-    shape: Any
-    dtype: Any
+    shape: Shape
+    dtype: DType
 
     def __init__(self, array: np.ndarray, level: int, count: int | None = None) -> None:
         self.array, self.level = array, level
@@ -55,7 +62,7 @@ class SampleRows:
         whole[np.arange(count), np.arange(count)] = parts
         return whole.reshape(count, *self.shape)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Cotangent) -> Cotangent:
         if type(other) is SampleRows:
             return SampleRows(self.array + other.array, self.level, self.count)
         return self.spread() + spread(other)
@@ -90,7 +97,7 @@ class Outer:
     def transposed(self) -> Outer:
         return Outer(self.right, self.left, self.level)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Cotangent) -> Cotangent:
         return self.spread() + spread(other)
 
     __radd__ = __add__
@@ -117,7 +124,7 @@ class Outer:
         return (left * right).sum((1, 2))
 
 
-def spread(cotangent: Any) -> Any:
+def spread(cotangent: Cotangent) -> Cotangent:
     """Any cotangent as a batch."""
     return cotangent.spread() if type(cotangent) in (SampleRows, Outer) else cotangent
 
@@ -146,17 +153,17 @@ class RowSweep(Sweep):
         self.level = level
         self.count: int = 0  # samples in the rows that a treatment is given
 
-    def step(self, node: Any, cotangent: Any) -> None:
+    def step(self, node: Node, cotangent: Cotangent) -> None:
         if node.hooks is not None:  # hooks are shown batches, as in other batched passes
             cotangent = [spread(part) for part in cotangent] if node.outputs is not None else spread(cotangent)
         super().step(node, cotangent)
 
-    def finish_leaf(self, leaf: Any) -> None:
+    def finish_leaf(self, leaf: Anchor) -> None:
         if leaf in self.leaves and leaf._hooks.tensor_hooks:
             self.leaves[leaf] = spread(self.leaves[leaf])
         super().finish_leaf(leaf)
 
-    def call_rules(self, node: Any, cotangent: Any) -> list[Any]:
+    def call_rules(self, node: Node, cotangent: Cotangent) -> list[Gradient]:
         from .treatments import treatment_of
 
         kind = type(cotangent)
@@ -178,13 +185,13 @@ class RowSweep(Sweep):
             cotangent = tuple(spread(part) for part in cotangent)
         return super().call_rules(node, cotangent)
 
-    def wanted(self, node: Any, position: int) -> bool:
+    def wanted(self, node: Node, position: int) -> bool:
         target = node.edges[position]
         if target is None or (self.reach is not None and target not in self.reach):
             return False
         return node.plan.has_rule(position)  # of `x * x`, one input has the rule for both
 
-    def pulled(self, node: Any, g: np.ndarray, position: int) -> Any:
+    def pulled(self, node: Node, g: np.ndarray, position: int) -> Gradient:
         """The gradient of one input, by the rule of the node, with the rows taken as an ordinary cotangent."""
         values = arrays_of(node)
         for call in node.plan.calls:
@@ -192,16 +199,16 @@ class RowSweep(Sweep):
                 return call.run(g, values, node.params)
         raise AssertionError("a wanted input has a rule")
 
-    def saved(self, node: Any, name: str) -> Any:
+    def saved(self, node: Node, name: str) -> Any:
         """A saved value, by the name rules ask for it; None if it was not saved."""
         code = node.op.save_code(name)
         return arrays_of(node)[node.plan.saves.index(code)] if code in node.plan.saves else None
 
-    def shape_of(self, node: Any, position: int) -> tuple[Any, ...]:
+    def shape_of(self, node: Node, position: int) -> Shape:
         return tuple(metadata_of(node.edges[position], 0 if node.slots is None else node.slots[position])[0])
 
 
-def _of_samples(result: Any, count: int) -> Any:
+def _of_samples(result: Gradient, count: int) -> Gradient:
     """The result of a treatment, which took every row alone, for samples of several rows."""
     kind = type(result)
     if kind is SampleRows:
@@ -215,12 +222,12 @@ def _of_samples(result: Any, count: int) -> Any:
     return result
 
 
-def _elsewhere(part: Any) -> bool:
+def _elsewhere(part: Cotangent) -> bool:
     """True if a further output of a node has a cotangent that is neither rows nor all zeros."""
     return type(part) is not SampleRows and part is not None and (type(part) is not np.ndarray or bool(part.any()))
 
 
-def _transposes(node: Any) -> bool:
+def _transposes(node: Node) -> bool:
     """True if a node exchanges the two axes of a matrix."""
     if node.op is None or node.op.kind != "linear" or node.hooks is not None or len(node.edges) != 1:
         return False

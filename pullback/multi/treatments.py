@@ -8,7 +8,7 @@ several outputs), and returns the gradients of the node's inputs: `SampleRows` f
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,16 +18,21 @@ from ..core.unbroadcast import sum_to
 from ..transforms.arrays.batched import Batched
 from .rows import Outer, RowSweep, SampleRows, Treatment
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Cotangent, Gradient, Shape
+    from ..core.node import Node
+    from ..core.op import Op
 
-def _count(g: Any) -> int:
+
+def _count(g: Cotangent) -> int:
     return len(g[0] if type(g) is tuple else g)
 
 
-def treat_elementwise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_elementwise(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """Treat elements one by one; an operand that was broadcast along axis 0 is shared by the samples."""
     if node.plan.joint is not None:
         return None
-    results: list = [None] * len(node.edges)
+    results: list[Gradient] = [None] * len(node.edges)
     for position in _wanted_positions(sweep, node):
         pulled = sweep.pulled(node, g, position)
         if pulled.shape != g.shape:
@@ -36,11 +41,11 @@ def treat_elementwise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     return results
 
 
-def _wanted_positions(sweep: RowSweep, node: Any) -> list[int]:
+def _wanted_positions(sweep: RowSweep, node: Node) -> list[int]:
     return [position for position in range(len(node.edges)) if sweep.wanted(node, position)]
 
 
-def _gradient_of_operand(sweep: RowSweep, pulled: np.ndarray, shape: tuple) -> Any:
+def _gradient_of_operand(sweep: RowSweep, pulled: np.ndarray, shape: Shape) -> SampleRows | Batched:
     """The gradient of an operand of `shape`, from gradients of the elements of the result."""
     count = len(pulled)
     if len(shape) == pulled.ndim and shape[0] == count:
@@ -50,12 +55,12 @@ def _gradient_of_operand(sweep: RowSweep, pulled: np.ndarray, shape: tuple) -> A
     return Batched(sum_to(pulled, padded).reshape((count, *shape)), sweep.level)
 
 
-def treat_unreduced_loss(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_unreduced_loss(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """A loss of pairs of elements, without reduction."""
     return treat_elementwise(sweep, node, g) if node.params.get("reduction") == "none" else None
 
 
-def treat_row_wise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_row_wise(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """Every input has the samples along axis 0."""
     if any(sweep.shape_of(node, position)[:1] != (_count(g),) for position in _wanted_positions(sweep, node)):
         return None
@@ -70,7 +75,7 @@ def treat_row_wise(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     ]
 
 
-def treat_reshape(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_reshape(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """Another shape for the same elements: parts that follow one another still do, if axis 0 holds whole ones."""
     shape = sweep.shape_of(node, 0)
     if not shape or not sweep.count or shape[0] % sweep.count or not g.size:
@@ -78,17 +83,17 @@ def treat_reshape(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     return [SampleRows(g.reshape(shape), sweep.level)]
 
 
-def treat_attention(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_attention(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """Attention: the samples are apart if there is an axis for them besides those of positions and features."""
     return treat_row_wise(sweep, node, g) if _first_cotangent(g).ndim > 2 else None
 
 
-def treat_unreduced_row_loss(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_unreduced_row_loss(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """A loss of one number for each sample (or for each of its pixels)."""
     return treat_row_wise(sweep, node, g) if node.params.get("reduction") == "none" else None
 
 
-def treat_along_axes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_along_axes(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """Treat an operation along axes other than that of the samples."""
     params = node.params or {}
     axes = params.get("axis", params.get("axes"))
@@ -101,16 +106,16 @@ def treat_along_axes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     return treat_row_wise(sweep, node, g)
 
 
-def treat_permute(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_permute(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """Axes in another order, the samples still first."""
     return treat_row_wise(sweep, node, g) if node.params["axes"][0] == 0 else None
 
 
-def treat_expand(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_expand(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     return [_gradient_of_operand(sweep, g, sweep.shape_of(node, 0))] if sweep.wanted(node, 0) else [None]
 
 
-def treat_index(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_index(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """An index that takes something of every sample, in their order."""
     index = node.params["index"]
     index = index if isinstance(index, tuple) else (index,)
@@ -126,11 +131,11 @@ def treat_index(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     return treat_row_wise(sweep, node, g) if apart else None
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     return isinstance(value, np.ndarray) and value.ndim > 0
 
 
-def treat_last_axes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_last_axes(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """A normalisation over the last axes: each sample on its own, with shared scale and shift."""
     ndim = len(sweep.shape_of(node, 0)) if sweep.wanted(node, 0) else _first_cotangent(g).ndim
     if node.params["axes"] >= ndim:
@@ -138,11 +143,11 @@ def treat_last_axes(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     return by_example(sweep, node, g, ("x",), ("extras",))
 
 
-def _first_cotangent(g: Any) -> np.ndarray:
+def _first_cotangent(g: Cotangent) -> np.ndarray:
     return g[0] if type(g) is tuple else g
 
 
-def treat_sample_by_sample(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_sample_by_sample(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """Each sample on its own, with shared weights: group norm, batch norm with fixed statistics, convolutions.
 
     Of convolutions these are the ones that kept columns of all samples together for the gradient of the weight.
@@ -150,11 +155,11 @@ def treat_sample_by_sample(sweep: RowSweep, node: Any, g: Any) -> list[Any] | No
     return by_example(sweep, node, g, ("x",), ())
 
 
-def treat_convolution(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_convolution(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """Convolutions and their transposes; the samples are axis 0 unless there is just one, without an axis of its own."""
     if g.ndim != len(node.params["stride"]) + 2:
         return None
-    results: list = [None] * len(node.edges)
+    results: list[Gradient] = [None] * len(node.edges)
     inner = None
     for position in _wanted_positions(sweep, node):
         if position == 0:
@@ -167,12 +172,12 @@ def treat_convolution(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     return results
 
 
-def treat_recurrent_cell(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_recurrent_cell(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """A recurrent cell: states of each sample, shared weights."""
     return by_example(sweep, node, g, ("x", "hidden", "cell"), ())
 
 
-def treat_lookup(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_lookup(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """Rows of a table: each sample adds to the rows it looked up."""
     shape, indices = sweep.shape_of(node, 0), sweep.saved(node, "indices")
     if indices is None or node.params.get("by_frequency") or not indices.ndim or len(indices) != len(g):
@@ -184,7 +189,7 @@ def treat_lookup(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
     return [Batched(table, sweep.level), *[None] * (len(node.edges) - 1)]
 
 
-def treat_bags(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
+def treat_bags(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
     """Rows added up, or the largest taken, in bags: the samples are apart if each has the same number of rows."""
     bags, rows = sweep.saved(node, "bags"), sweep.shape_of(node, 0)[0]
     size = rows // max(sweep.count, 1)
@@ -196,12 +201,12 @@ def treat_bags(sweep: RowSweep, node: Any, g: Any) -> list[Any] | None:
 
 
 def by_example(
-    sweep: RowSweep, node: Any, g: Any, rows: tuple[Any, ...], listed: tuple[Any, ...], only: int | None = None
-) -> list[Any] | None:
+    sweep: RowSweep, node: Node, g: Cotangent, rows: tuple[str, ...], listed: tuple[str, ...], only: int | None = None
+) -> list[Gradient] | None:
     """The rules on a batch of samples, each a batch of one; `rows` are the inputs with samples along axis 0."""
     count = _count(g)
 
-    def sample(value: Any) -> Any:
+    def sample(value: Cotangent) -> Cotangent:
         if type(value) is tuple:
             return tuple(sample(part) for part in value)
         fits = isinstance(value, np.ndarray) and value.ndim and len(value) == count
@@ -215,7 +220,7 @@ def by_example(
             value = (1, *value[1:])
         values.append(value)
     cotangent = sample(g)
-    results: list = [None] * len(node.edges)
+    results: list[Gradient] = [None] * len(node.edges)
     if node.plan.joint is not None:
         joint = node.plan.joint
         needs = tuple(sweep.wanted(node, position) for position in range(len(node.edges)))
@@ -237,9 +242,9 @@ def _steps(array: np.ndarray) -> np.ndarray:
     return array.reshape(len(array), math.prod(array.shape[1:-1]), array.shape[-1])
 
 
-def treat_linear(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
+def treat_linear(sweep: RowSweep, node: Node, g: np.ndarray) -> list[Gradient] | None:
     """x @ weight.T + bias."""
-    results: list = [None] * len(node.edges)
+    results: list[Gradient] = [None] * len(node.edges)
     for position in _wanted_positions(sweep, node):
         name = node.op.inputs[position]
         if name == "x":
@@ -257,14 +262,14 @@ def treat_linear(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
     return results
 
 
-def _weight_shape(sweep: RowSweep, node: Any) -> tuple[Any, ...]:
+def _weight_shape(sweep: RowSweep, node: Node) -> Shape:
     weight = sweep.saved(node, "weight")
     return () if weight is None else weight.shape
 
 
-def treat_product(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
+def treat_product(sweep: RowSweep, node: Node, g: np.ndarray) -> list[Gradient] | None:
     """a @ b with the samples in the rows of a, or in both; or beta * x + alpha * (a @ b)."""
-    results: list = [None] * len(node.edges)
+    results: list[Gradient] = [None] * len(node.edges)
     params = node.params or {}
     for position in _wanted_positions(sweep, node):
         name, shape = node.op.inputs[position], sweep.shape_of(node, position)
@@ -288,9 +293,9 @@ def treat_product(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None
     return results
 
 
-def treat_times_vector(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] | None:
+def treat_times_vector(sweep: RowSweep, node: Node, g: np.ndarray) -> list[Gradient] | None:
     """A matrix of samples times a vector."""
-    results: list = [None] * len(node.edges)
+    results: list[Gradient] = [None] * len(node.edges)
     for position in _wanted_positions(sweep, node):
         if node.op.inputs[position] == "a":
             if len(sweep.shape_of(node, position)) != 2:
@@ -304,6 +309,6 @@ def treat_times_vector(sweep: RowSweep, node: Any, g: np.ndarray) -> list[Any] |
     return results
 
 
-def treatment_of(op: Any) -> Treatment | None:
+def treatment_of(op: Op | None) -> Treatment | None:
     """How an operation treats rows, as its layout says; None if it may mix them."""
     return None if op is None or op.batch is None else op.batch.rows

@@ -51,7 +51,7 @@ class set_detect_anomaly(ModeSwitch):
 
 
 class detect_anomaly(ModeSwitch):
-    """With this on, a backward pass that produces NaN or Inf stops and shows the forward line responsible."""
+    """Make a backward pass that produces NaN or Inf stop and show the forward line responsible."""
 
     def __init__(self, check_nan: bool = True) -> None:
         self.settings: Anomaly = Anomaly(bool(check_nan))

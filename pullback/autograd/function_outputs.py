@@ -56,7 +56,7 @@ def connect_outputs(
 
 
 class _Connection:
-    """How the outputs of one call of a custom function get their place in the graph."""
+    """Give the outputs of one call of a custom function their place in the graph."""
 
     def __init__(self, ctx: CustomNode, args: Arguments, raw: tuple[Operand, ...], recording: bool) -> None:
         self.ctx: CustomNode = ctx

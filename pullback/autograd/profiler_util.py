@@ -103,7 +103,7 @@ class FunctionEvent(_Times):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The same, less the events inside."""
+        """The time from start to end less that of the events inside."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     def __repr__(self) -> str:

@@ -120,7 +120,7 @@ def _inputs(func: Function, in_dims: Dims, args: Arguments) -> tuple[int, list[O
 
 
 def _unfit(value: Operand, dim: object) -> str:
-    """Why a value cannot be mapped over this dim; empty if it can."""
+    """The complaint about a value that cannot be mapped over this dim; empty if it can."""
     if not isinstance(dim, int):
         return f"Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
     if not isinstance(value, Tensor):

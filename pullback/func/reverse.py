@@ -110,12 +110,12 @@ def gradients_of(
     record: bool | None = None,
 ) -> list[Tensor]:
     """Gradients of outputs (those that require grad) with respect to inner leaves; zeros where nothing arrives."""
-    picked = [number for number, output in enumerate(outputs) if output.requires_grad]
+    with_grad = [number for number, output in enumerate(outputs) if output.requires_grad]
     size = None if not batched else weights[0]._array.shape[0]  # type: ignore[index]
-    if not picked:
+    if not with_grad:
         return [_zeros(leaf, size) for leaf in inputs]
-    roots_ = [outputs[number] for number in picked]
-    given = None if weights is None else [weights[number] for number in picked]
+    roots_ = [outputs[number] for number in with_grad]
+    given = None if weights is None else [weights[number] for number in with_grad]
     if record is None:
         record = (
             any([value._tangent is not None for value in (*roots_, *inputs)])

@@ -142,7 +142,7 @@ class Graph:
         return found
 
     def reach(self, order: int) -> list[Series | None]:
-        """The same, computed up to an order: node by node, so that long graphs do not recurse."""
+        """The series of the outputs, computed up to an order: node by node, so that long graphs do not recurse."""
         for k in range(2, order + 1):
             for node in self.nodes:
                 for series in self.known[node].values():

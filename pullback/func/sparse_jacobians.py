@@ -23,7 +23,7 @@ from .sparsity import dependence
 
 
 class Pattern:
-    """Where a matrix may differ from zero (row and column numbers, by rows), and a colouring of it.
+    """The places where a matrix may differ from zero (row and column numbers, by rows), and a colouring of it.
 
     A row with a colour is read from the backward sweep of that colour, any other from the forward sweeps of its
     columns' colours; -1 means none.
@@ -46,7 +46,7 @@ class Pattern:
 
     @property
     def sweeps(self) -> int:
-        """How many directional derivatives give the whole matrix."""
+        """The number of directional derivatives that give the whole matrix."""
         return _count(self.row_colours) + _count(self.column_colours)
 
     def entries(self, backward: np.ndarray, forward: np.ndarray) -> np.ndarray:
@@ -98,7 +98,7 @@ class SparseMatrix:
 
     @property
     def sweeps(self) -> int:
-        """How many directional derivatives were computed."""
+        """The number of directional derivatives that were computed."""
         return self.pattern.sweeps
 
     def to_dense(self) -> Tensor:

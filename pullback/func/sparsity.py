@@ -1,4 +1,4 @@
-"""Which elements of a result depend on which elements of an input: the sparsity of a Jacobian, without computing it.
+"""Find which elements of a result depend on which elements of an input: the sparsity of a Jacobian, without computing it.
 
 The graph of one forward pass is walked from the input on, and every node maps the index sets of its inputs to those
 of its outputs. What an operation does to positions is found from its kind: elementwise ones keep them; linear ones
@@ -64,7 +64,7 @@ class Dependence:
 
 
 def dependence(output: Tensor, anchor: Anchor) -> Dependence:
-    """How the elements of a tensor depend on those of a leaf, from the tensor's graph."""
+    """Find which elements of a leaf each element of a tensor depends on, from the tensor's graph."""
     width, height = anchor._array.size, output._array.size
     nothing = np.zeros(0, np.int64)
     node = output._node
@@ -116,7 +116,7 @@ def _after(node: Node, known: dict[Edge, dict[int, Dependence]], width: int) -> 
 
 
 def local_pairs(node: Node, position: int, slot: int, varying: set[int]) -> Pairs | None:
-    """Which positions of an output depend on which of one input; None if each depends on the same position."""
+    """Pairs of positions in an output and in the input they depend on; None if each depends on the same position."""
     target = node.edges[position]
     given = tuple(metadata_of(target, 0 if node.slots is None else node.slots[position])[0])
     made = tuple((node.outputs or ((node.shape, None),))[slot][0])

@@ -84,7 +84,7 @@ def inner_leaves(tree: PyTree, recording: bool) -> PyTree:
 
 
 def edge_of(tensor: Tensor) -> Edge:
-    """Where a gradient for this tensor would be sent: its node, or its anchor if it is a leaf."""
+    """The place that a gradient for this tensor is sent to: its node, or its anchor if it is a leaf."""
     return anchor_of(tensor) if tensor._node is None else tensor._node
 
 

@@ -51,7 +51,7 @@ class SampleRows:
         self.shape, self.dtype = array.shape, array.dtype
 
     def spread(self) -> Batched:
-        """The same as a batch of N whole cotangents."""
+        """The rows as a batch of N whole cotangents."""
         return Batched(self.whole(), self.level)
 
     def whole(self) -> np.ndarray:
@@ -125,7 +125,7 @@ class Outer:
 
 
 def spread(cotangent: Cotangent) -> Cotangent:
-    """Any cotangent as a batch."""
+    """A cotangent as a batch: rows are spread, others are batches already."""
     return cotangent.spread() if type(cotangent) in (SampleRows, Outer) else cotangent
 
 

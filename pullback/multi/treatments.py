@@ -1,4 +1,4 @@
-"""How operations keep the samples of a batch apart, given `SampleRows` (see `rows.py`). Layouts name these functions.
+"""Treatments: operations keep the samples of a batch apart, given `SampleRows` (see `rows.py`). Layouts name them.
 
 A treatment gets the pass, the node and the cotangent rows as an ordinary array (a tuple of arrays for operations with
 several outputs), and returns the gradients of the node's inputs: `SampleRows` for inputs that have the samples along axis 0,
@@ -178,7 +178,7 @@ def treat_recurrent_cell(sweep: RowSweep, node: Node, g: Cotangent) -> list[Grad
 
 
 def treat_lookup(sweep: RowSweep, node: Node, g: Cotangent) -> list[Gradient] | None:
-    """Rows of a table: each sample adds to the rows it looked up."""
+    """Look rows of a table up: each sample adds to the rows it looked up."""
     shape, indices = sweep.shape_of(node, 0), sweep.saved(node, "indices")
     if indices is None or node.params.get("by_frequency") or not indices.ndim or len(indices) != len(g):
         return None
@@ -310,5 +310,5 @@ def treat_times_vector(sweep: RowSweep, node: Node, g: np.ndarray) -> list[Gradi
 
 
 def treatment_of(op: Op | None) -> Treatment | None:
-    """How an operation treats rows, as its layout says; None if it may mix them."""
+    """The treatment of rows that an operation's layout names; None if the operation may mix them."""
     return None if op is None or op.batch is None else op.batch.rows

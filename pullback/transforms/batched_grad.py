@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class batch_level:
-    """A new level of batches."""
+    """Open a new level of batches inside the `with` block, whose value is the number of the level."""
 
     def __enter__(self) -> int:
         mode = current_mode()
@@ -105,7 +105,7 @@ def _check_weight(weight: Tensor, shape: Shape, position: int) -> None:
 
 
 def unbatched(gradient: Tensor | None, size: int, level: int) -> Tensor | None:
-    """A tensor with the batch axis in front."""
+    """A gradient without its level: a tensor with the batch axis in front."""
     if gradient is None:
         return None
     array = gradient._array

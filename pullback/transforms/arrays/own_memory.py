@@ -63,7 +63,7 @@ def is_followed(value: Array) -> bool:
 
 
 def without_history(array: Array) -> Array:
-    """The same memory, of which the tapes and tangents outside a batch know nothing."""
+    """The same memory, detached from the tapes and tangents outside a batch."""
     if type(array) is not Batched:
         return array
     inside = array.array

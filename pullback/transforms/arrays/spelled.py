@@ -207,7 +207,7 @@ class Spelled(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def _work(term: Term) -> int:
-    """How many functions stand in a term."""
+    """The number of functions in a term."""
     return sum([each.form != "name" for each in term.all()])
 
 

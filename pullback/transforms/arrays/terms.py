@@ -44,7 +44,7 @@ class Unspeakable(Exception):
 
 
 class Term:
-    """How a value was computed: by a function (`head`) of terms and constants; or its name."""
+    """The record of how a value was computed: by a function (`head`) of terms and constants; or its name."""
 
     __slots__ = ("head", "parts", "options", "form", "shape", "dtype")
 

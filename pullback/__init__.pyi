@@ -1095,7 +1095,7 @@ def unsafe_split(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> An
 def unsafe_split_with_sizes(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `split_with_sizes` gives."""
 def unsqueeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor: """With a new dim of size 1 at this place: (3,) becomes (1, 3) for dim 0, (3, 1) for dim 1. A view."""
 def unsqueeze_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any: """A copy of what `unsqueeze` gives."""
-def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = ...) -> None: """Every algorithm here is deterministic; memory that nobody has written is filled, too (`utils.deterministic`)."""
+def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = ...) -> None: """Every algorithm here is deterministic; memory that has not been written is filled, too (`utils.deterministic`)."""
 def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ...) -> Tensor: """The powers of a vector's elements as columns, highest first unless `increasing`."""
 def var(input: Tensor, *args: Any, dim: Any = ..., unbiased: Any = ..., correction: Any = ..., keepdim: _bool = ..., out: Any = ...) -> Tensor: """Variance over dims; `correction` (1) is subtracted from the count."""
 def var_mean(input: Tensor, *args: Any, dim: Any = ..., unbiased: Any = ..., correction: Any = ..., keepdim: _bool = ...) -> tuple[Any, ...]: """Variance and mean over dims."""

@@ -83,7 +83,7 @@ class GradScaler:
         for grad in grads:
             if grad.dtype is pullback.float16:
                 raise ValueError("Attempting to unscale FP16 gradients.")
-        with uninterrupted():  # nobody could tell which gradients are divided already
+        with uninterrupted():  # else it would be unknown which gradients are divided already
             for grad in grads:
                 array = (grad._values() if grad.is_sparse else grad)._array
                 finite = np.isfinite(array if array.dtype.kind != "V" else array.astype(np.float32))

@@ -153,7 +153,7 @@ def alias_of(tensor: Tensor) -> Tensor:
 
 
 def _is_watched(node: Any, view: View) -> bool:
-    """Whether there are hooks, or a custom backward, on the way from a view's node to its base."""
+    """True if there are hooks, or a custom backward, on the way from a view's node to its base."""
     for _ in view.steps:
         if type(node) is Anchor or node is base_of(view)._node:
             return False

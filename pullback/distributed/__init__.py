@@ -160,7 +160,7 @@ def reduce(
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Any:
-    """Nobody to wait for."""
+    """Return at once: there is no other process to wait for."""
     _require_group()
     return _finished(async_op)
 
@@ -217,7 +217,7 @@ def broadcast_object_list(
 
 
 def _refuse(*args: Any, **kwargs: Any) -> NoReturn:
-    """There is no other process."""
+    """Complain: there is no other process."""
     _require_group()
     raise ValueError("Invalid destination rank: there is no other process to talk to.")
 

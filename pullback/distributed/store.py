@@ -46,7 +46,7 @@ class Store:
             self.set(key, self._values.get(key, b"") + _bytes(value))
 
     def get(self, key: str) -> bytes:
-        """The value of a key, as soon as somebody has set it."""
+        """Wait until a key is set, and return its value."""
         with self._changed:
             self.wait([key])
             return self._values[key]
@@ -128,7 +128,7 @@ _REQUESTS = frozenset({"set", "append", "get", "add", "compare_set", "check", "w
 
 
 class _Server:
-    """Answers requests for a store. They are JSON, not pickles: nobody can make this process run anything."""
+    """Answers requests for a store. They are JSON, not pickles, so that no request can make this process run code."""
 
     def __init__(self, store: Store, host: str, port: int) -> None:
         self.store: Store = store

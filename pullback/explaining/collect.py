@@ -75,7 +75,7 @@ def tensors_of(loss: Any) -> tuple:
 
 @contextmanager
 def without_side_effects() -> Iterator[None]:
-    """Not recording, silent, and the random generator left as it was found."""
+    """Return a context without recording or warnings, after which the random generator is as it was before."""
     from ..random import get_rng_state, set_rng_state
 
     state, mode = get_rng_state(), current_mode()

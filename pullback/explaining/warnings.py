@@ -243,7 +243,7 @@ def _leaves(collection: Collection) -> Iterator[Warning_]:
 def _unreached(collection: Collection) -> Iterator[Warning_]:
     """Tensors that require grad and that this graph does not lead to."""
     reached = {id(anchor) for anchor in collection.anchors}
-    elsewhere = []  # variables nobody asked about
+    elsewhere = []  # variables that were not asked about
     first = min((node.order for node in collection.nodes), default=0)
     for name, tensor, asked in collection.names.expected:
         if tensor._anchor is not None and id(tensor._anchor) in reached:

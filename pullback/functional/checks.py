@@ -52,7 +52,7 @@ def need_one_tensor(function: str, *values: Any) -> None:
 
 
 def check_answered(result: Any, function: str, *operands: Any) -> Any:
-    """The result of an operator; what an operator leaves to Python is an error when its function was called."""
+    """Return the result of an operator; complain if it is NotImplemented, which only an operator may return."""
     if result is NotImplemented:
         raise invalid_combination(function, *operands, wanted="expected one of: two tensors; a tensor and a number")
     return result

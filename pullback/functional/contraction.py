@@ -239,7 +239,7 @@ def _greedy_path(terms: list[tuple], out: tuple, sizes: dict[int, int]) -> tuple
 
 
 def _reduced(x: Tensor, labels: tuple, keep: Any) -> tuple[Tensor, tuple]:
-    """Sum over the labels nobody else needs."""
+    """Sum over the labels that neither the result nor another operand has."""
     axes = tuple(i for i, label in enumerate(labels) if label not in keep)
     if not axes:
         return x, labels

@@ -49,7 +49,7 @@ def to_dtype(x: Tensor, dtype: dtype_type, copy: bool = False) -> Tensor:
     if x._array.dtype.kind == "c" and dtype._category in (INTEGER, FLOAT):
         warn_user("Casting complex values to real discards the imaginary part")
     if x._view is not None and dtype._category in (BOOL, INTEGER) and is_broken(x):
-        x = x.detach()  # nobody asks for the history that it no longer has
+        x = x.detach()  # its history is not needed any more
     return apply_unary(ops.cast, x, {"dtype": dtype._numpy})
 
 

@@ -63,8 +63,8 @@ class Facts(NamedTuple):
 
 FACTS: dict[Callable[..., Any], Facts] = {}  # of every public function: gates, and those that are direct
 
-asking: bool = False  # somebody may take calls over: there are subclasses of Tensor, modes, or foreign objects
-NOT_TAKEN_OVER: Any = object()  # the answer if nobody does
+asking: bool = False  # True once calls may be taken over: by subclasses of Tensor, modes, or foreign objects
+NOT_TAKEN_OVER: Any = object()  # the answer of `take_over` to a call that runs as usual
 
 
 def announce(facts: Facts) -> Any:
@@ -96,7 +96,7 @@ def module_of(home: str) -> str:
 
 
 def take_over(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the result of whoever takes the call over; NOT_TAKEN_OVER if there is no such class or mode."""
+    """Return the result of the class or mode that takes the call over; NOT_TAKEN_OVER if there is none."""
     return seams.take_over(function, FACTS[function], args, kwargs)
 
 

@@ -157,7 +157,7 @@ def cat(tensors: Sequence[Tensor], dim: Any = 0, *, axis: Any = None, out: Tenso
     except TypeError:
         if not seams.notice_foreign_objects((tensors,), {}):
             raise
-        return cat(tensors, dim)  # which asks a foreign object among the tensors now
+        return cat(tensors, dim)  # which now calls the `__torch_function__` of a foreign object among the tensors
     shapes_given = [x._array.shape for x in items]
     if not all(shapes_given):
         position = next(i for i, shape in enumerate(shapes_given) if not shape)

@@ -42,7 +42,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def multiply(a: Any, b: Any, arrays: bool = True) -> Any:
-    """`a @ b`, where one of them may be an array unless told otherwise."""
+    """`a @ b`, where one of them may be an array unless `arrays` is False."""
     if (type(a) is not Tensor or type(b) is not Tensor) and not (isinstance(a, Tensor) and isinstance(b, Tensor)):
         if not arrays:
             a, b = operand(a), operand(b)

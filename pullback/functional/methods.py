@@ -100,7 +100,7 @@ def _as_member(member: Any, name: str) -> Any:
 
 
 def set_members(members: Mapping[str, Any]) -> None:
-    """Write members of the class Tensor: nobody else does."""
+    """Write members of the class Tensor. This is the only place that does."""
     for name, member in members.items():
         setattr(Tensor, name, member)
 

@@ -1,6 +1,6 @@
 """Arguments that should be tensors and are not: torch's complaint, put together from the frames of the call that failed.
 
-Functions read an argument's array at once and ask no questions before; whoever sees them fail asks here.
+Functions read an argument's array without a check before; their caller turns what fails into a complaint here.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def set_num_interop_threads(int: int, /) -> None:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Every algorithm here is deterministic; memory that nobody has written is filled, too (`utils.deterministic`)."""
+    """Every algorithm here is deterministic; memory that has not been written is filled, too (`utils.deterministic`)."""
     for name, value in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
         if type(value) is not bool:
             raise TypeError(

@@ -56,7 +56,7 @@ def in_bounds(
 def slices_in_bounds(
     index: Tensor, shape: tuple[int, ...], axis: int, error: type[Any] = RuntimeError, negative: bool = False
 ) -> None:
-    """Every index must be the place of a slice along an axis. Slices without elements may be anywhere: nobody looks."""
+    """Complain about an index outside an axis. Indices of slices without elements are not checked."""
     if 0 not in shape or 0 not in shape[:axis] + shape[axis + 1 :]:
         in_bounds(index, shape[axis] if shape else 1, axis, error, negative)
 

@@ -118,7 +118,7 @@ def tensor_split(
     if isinstance(where, (tuple, list)):
         cuts = [n.__index__() for n in where]
         bounds = list(zip([0, *cuts], [*cuts, size], strict=True))
-        # A cut before its neighbour gives an empty piece, as slices do.
+        # A cut before the cut to its left gives an empty piece, as slices do.
         return tuple(_slice(input, axis, *slice(start, stop).indices(size)[:2]) for start, stop in bounds)
     if where is None or not hasattr(where, "__index__"):
         raise TypeError(

@@ -15,7 +15,7 @@ from ..ops.striding import address
 from .registry import public
 
 
-def _question(name: str, sentence: str) -> None:
+def _announce_predicate(name: str, sentence: str) -> None:
     def function(input: Tensor) -> Any:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -170,7 +170,7 @@ _QUESTIONS = {
     "get_device": "-1: main memory has no number.",
 }
 for _name, _sentence in _QUESTIONS.items():
-    _question(_name, _sentence)
+    _announce_predicate(_name, _sentence)
 for _name, _where, _sentence in (
     ("untyped_storage", "untyped_storage", "The memory under this tensor, as bytes."),
     ("storage", "storage", "The memory under this tensor, as elements of its dtype."),

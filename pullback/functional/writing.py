@@ -62,7 +62,7 @@ def in_place_method(
             try:
                 write(*arrays, **kwargs)
             except (RuntimeWarning, FloatingPointError):
-                pass  # all is written: somebody made errors of warnings (pytest can) where torch would not have warned
+                pass  # the write is done; warnings are errors here (as pytest can make them), and torch would not have warned
             except (TypeError, ValueError):
                 # nothing is written yet; the general form says in torch's words what is wrong
                 storage.take_back()
@@ -99,7 +99,7 @@ def _divide(x: ndarray, y: Any, /) -> None:
     np.true_divide(x, y, x)
 
 
-# By name: these modules know each other in a circle, in which a type checker meets them before it knows their functions.
+# By name: these modules import each other, so a type checker reads this before their functions have types.
 _arithmetic, _division = vars(arithmetic), vars(division)
 add_: Callable[..., Any] = in_place_method("add_", _arithmetic["add"], _add)
 sub_: Callable[..., Any] = in_place_method("sub_", _arithmetic["sub"], _subtract, "subtract_")

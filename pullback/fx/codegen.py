@@ -163,7 +163,7 @@ class CodeGen:
 
 
 def last_uses(graph: Graph) -> dict[Node, list[Node]]:
-    """For each node, those whose values nobody needs after it."""
+    """For each node, those whose values are not needed after it."""
     seen: set[Node] = set()
     last: dict[Node, list[Node]] = {}
     for node in reversed(graph.nodes):

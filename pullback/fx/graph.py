@@ -200,7 +200,7 @@ class Graph:
         return _rebuilt, (rows, self._tracer_cls, self._codegen)
 
     def erase_node(self, to_erase: Node) -> None:
-        """Remove a node that nobody uses."""
+        """Remove a node without users."""
         if to_erase.users:
             raise RuntimeError(
                 f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: {to_erase.users}!"
@@ -216,7 +216,7 @@ class Graph:
         self._len -= 1
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-        """Remove nodes that nobody uses and that do nothing else; whether there were any."""
+        """Remove nodes without users that do nothing else; return True if there were any."""
         self.lint()
         kept = is_impure_node if is_impure_node is not None else Node.is_impure
         before = self._len

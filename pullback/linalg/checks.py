@@ -115,7 +115,7 @@ def raise_on(info: Tensor, function: str, explain: Any) -> None:
 
 
 def call_lapack(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function; when LAPACK gives up in it, say so in torch's way."""
+    """Call a function; where LAPACK does not converge in it, raise torch's error."""
     try:
         return function(*args, **kwargs)
     except np.linalg.LinAlgError as error:
@@ -136,7 +136,7 @@ def needs_no_derivative(x: Tensor) -> bool:
 
 
 def in_column_order(result: Tensor) -> Tensor:
-    """A result that nobody has seen yet, with matrices that lie in memory by columns, as LAPACK leaves them in torch."""
+    """A fresh result, with matrices that lie in memory by columns, as LAPACK leaves them in torch."""
     if type(result._array) is np.ndarray:
         result._array = by_columns(result._array)
     return as_own(result)

@@ -184,7 +184,7 @@ class ArrayOptimizer(Optimizer):
             if array.shape != shape:
                 raise RuntimeError(mismatch(type(self).__name__, shape, array.shape, False))
             arrays.append(array)
-            if buffer._storage is not None:  # else nobody has looked at its version, or saved it
+            if buffer._storage is not None:  # else its version was never read, and it was never saved
                 written.append(buffer)
         if type(first) is not ndarray or not first.flags.carray:
             _check_memory(first)

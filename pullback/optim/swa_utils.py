@@ -119,7 +119,7 @@ class AveragedModel(Module):
             (average.detach(), current.detach().to(average.device))
             for average, current in zip(self._averaged(self.module), self._averaged(model))
         ]
-        with uninterrupted():  # half an update could not be told from none
+        with uninterrupted():  # half an update would look like none
             self._average(pairs, model)
 
     def _average(self, pairs: list[tuple[Tensor, Tensor]], model: Module) -> None:

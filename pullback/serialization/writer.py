@@ -363,7 +363,7 @@ _WRITERS: dict[type[Any], Callable[[Pickler, Any], None]] = {
 
 
 def _imported(module: str) -> Any:
-    """The module of a class; under the alias a class may name one of torch's that nobody has imported yet."""
+    """The module of a class; under the alias a class may name one of torch's that is not imported yet."""
     if module not in sys.modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)

@@ -32,7 +32,7 @@ def dispatches(kind: type) -> bool:
 
 
 def notice_class(cls: type) -> None:
-    """An object of a class is about to be made: functions look out for it from now on, if it answers operations."""
+    """Let functions ask objects of a class from now on, if it answers operations: one is about to be made."""
     if dispatches(cls) and cls not in _Progress.dispatching:
         _Progress.dispatching.add(cls)
         make_functions_ask()
@@ -87,7 +87,7 @@ _COMPARISONS = frozenset("eq ne lt le gt ge".split())
 
 @contextmanager
 def let_classes_answer() -> Iterator[None]:
-    """A context in which classes are asked."""
+    """Return a context in which classes answer the operations on their objects."""
     mode = current_mode()
     if SUBCLASSES not in mode.dispatch:
         set_mode(mode.replace(dispatch=(SUBCLASSES, *mode.dispatch)))
@@ -202,7 +202,7 @@ def copy_without_history(x: Tensor) -> Any:
 
 
 def keep_for_array(x: Tensor) -> Tensor:
-    """The same tensor; what saves only its array will find its content there."""
+    """Note the content of a tensor in its array, for code that saves only the array; return the tensor."""
     array: Any = x._array
     if is_form(array) and array.content is None and type(x) is not Tensor:
         array.content = copy_without_history(x)

@@ -92,7 +92,7 @@ def ask(function: Callable[..., Any], takers: list[Any], args: tuple[Any, ...], 
 
 
 def take_over(function: Callable[..., Any], facts: Facts, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the result of whoever takes over a call of a public function; NOT_TAKEN_OVER if there is no such class or mode."""
+    """Return the result of the class or mode that takes over a call of a public function; NOT_TAKEN_OVER if there is none."""
     if settings.let_through is function:
         settings.let_through = None
         return NOT_TAKEN_OVER
@@ -133,7 +133,7 @@ def _values_asked(
 
 
 def _done(name: str, does: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Do a call that nobody has taken over; classes with a `__torch_dispatch__` answer the operations in it."""
+    """Do a call that was not taken over; classes with a `__torch_dispatch__` answer the operations in it."""
     if _Progress.dispatching and settings.dispatch and not _SILENT.issuperset(map(type, (*args, *kwargs.values()))):
         from . import dispatch_subclasses
 
@@ -160,22 +160,23 @@ def refuse(function: Callable[..., Any], takers: list[Any]) -> TypeError:
 class _Progress:
     """Steps that are done once each, and which of them are done."""
 
-    members: bool = False  # methods of Tensor that nobody announced are known
+    members: bool = False  # methods of Tensor that `public` has not announced are known
     tensor: bool = False  # operators and attributes of Tensor itself ask as well
-    borrowed: bool = False  # until the end of `while_everything_asks`, unless somebody needs it for good
+    borrowed: bool = False  # only until the end of `while_everything_asks`, unless it is needed for longer
     dispatching: set[type] = set()  # classes with a `__torch_dispatch__` that have objects
 
 
-_NOT_TORCHS = frozenset({"memory", "name"})  # members of our Tensor that ask nobody
-_PASSED = {  # by methods that nobody announces
+_NOT_TORCHS = frozenset({"memory", "name"})  # members of our Tensor that are never taken over
+_PASSED = {  # by methods that `public` does not announce
     "backward": "self, gradient retain_graph create_graph inputs", "register_hook": "self hook,",
     "register_post_accumulate_grad_hook": "self hook,",
 }  # fmt: skip
 
 
 def _know_other_members() -> None:
-    """Take up the methods of Tensor that nobody announced, and two functions that ask only some of their arguments."""
-    gate.FACTS[backward] = Facts("backward", backward, "torch.autograd", asks="first argument")  # weights have no say
+    """Note the facts of methods that `public` has not announced, and of two functions that ask only some arguments."""
+    # the weights of `backward` and `grad` cannot take over
+    gate.FACTS[backward] = Facts("backward", backward, "torch.autograd", asks="first argument")
     gate.FACTS[grad] = Facts("grad", grad, "torch.autograd", asks="first two arguments")
     for name, member in vars(Tensor).items():
         if isinstance(member, FunctionType) and name[0] != "_" and name not in _NOT_TORCHS and member not in gate.FACTS:
@@ -183,7 +184,7 @@ def _know_other_members() -> None:
 
 
 def make_functions_ask() -> None:
-    """Let all public functions and methods ask."""
+    """Let all public functions and methods ask if their calls are taken over."""
     _Progress.borrowed = False
     if not gate.asking:
         if not _Progress.members:
@@ -201,7 +202,7 @@ def make_everything_ask() -> None:
 
 
 def ensure_everything_asks() -> None:
-    """The same, unless everything does so for a while already."""
+    """Let everything ask, unless it already does (perhaps only for a while)."""
     if not _Progress.tensor:
         make_everything_ask()
 
@@ -210,7 +211,7 @@ def ensure_everything_asks() -> None:
 def while_everything_asks() -> Iterator[None]:
     """Functions, operators and attributes ask, and run at once again afterwards: for programs that are being traced.
 
-    They go on asking if somebody needed it before, or has begun to in the meantime.
+    They go on asking if that was needed before, or has come to be needed in the meantime.
     """
     functions, tensor, inside = gate.asking, _Progress.tensor, _Progress.borrowed
     make_functions_ask()

@@ -1,4 +1,4 @@
-"""`torch.utils.deterministic`: whether memory that nobody has written is filled, in programs that ask for determinism."""
+"""`torch.utils.deterministic`: whether memory that has not been written is filled, in programs that ask for determinism."""
 
 from __future__ import annotations
 

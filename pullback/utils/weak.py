@@ -1,4 +1,4 @@
-"""`torch.utils.weak`: dictionaries that forget keys nobody holds any more, compared by identity."""
+"""`torch.utils.weak`: dictionaries that forget keys that are not referenced any more, compared by identity."""
 
 from __future__ import annotations
 

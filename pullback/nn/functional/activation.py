@@ -99,7 +99,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return _activated(ops.mish, float_tensor(input, "mish", "mish_cpu"), inplace)
 
 
-_USUAL: dict[str, Any] = {"beta": 1.0, "threshold": 20.0}  # nobody writes to parameters: one dict serves all
+_USUAL: dict[str, Any] = {"beta": 1.0, "threshold": 20.0}  # parameters are never written to: one dict serves all
 
 
 @layer_function(direct=True, compiled=True)

@@ -95,7 +95,7 @@ def grid_sample(
         if places is None or weights is None:
             places, weights = rows, shares
             continue
-        # Each tap along the axes before meets each along this one.
+        # Combine each tap along the axes before with each along this one.
         places = (places.unsqueeze(2) * (size + 2) + rows.unsqueeze(1)).flatten(1, 2)
         weights = (weights.unsqueeze(2) * shares.unsqueeze(1)).flatten(1, 2)
     return apply(points_of_images if len(sizes) == 2 else points_of_volumes, (input, weights, places))

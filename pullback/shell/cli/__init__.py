@@ -6,7 +6,7 @@ import errno
 import os
 from typing import IO
 
-LARGEST_PROGRAM: int = 1 << 28  # bytes: nobody writes as much, and /dev/zero has no end
+LARGEST_PROGRAM: int = 1 << 28  # bytes: more than any program has; /dev/zero has no end
 
 
 def counted(number: int, noun: str) -> str:

@@ -111,7 +111,7 @@ class Watcher:
             explanation = explain(tensors, gradient, title=f"Backward call {self.count}")
             os.makedirs(self.options.directory, exist_ok=True)
             explanation.to_html(os.path.join(self.options.directory, name))
-        except Exception as error:  # the program goes on as if nobody had asked
+        except Exception as error:  # the program goes on as it would without being explained
             print(f"pullback explain: call {self.count} could not be explained: {error}", file=sys.stderr)
             return
         self.pages.append((name, summary(explanation)))

@@ -78,7 +78,7 @@ class _Scope:
             self._bind(node.arg, TENSOR if is_tensor else _UNKNOWN)
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             scope: _Scope | None = self
-            while scope is not None:  # whoever has the name: it is bound from here too
+            while scope is not None:  # the scope that has the name: it is bound from here too
                 for name in node.names:
                     scope._bind(name, _UNKNOWN)
                 scope = scope.outer

@@ -60,7 +60,7 @@ def register() -> None:
     _defined.append(PullbackBackend)
 
 
-_defined: list[type[Any]] = []  # einops looks for subclasses, which live only as long as somebody holds them
+_defined: list[type[Any]] = []  # einops looks for subclasses, which live only as long as something refers to them
 
 
 class _Watcher:

@@ -16,7 +16,7 @@ __all__ = ["OptimizedModule", "allow_in_graph", "config", "disable", "is_compili
 
 @contextmanager
 def _patch(*args: Any, **settings: Any) -> Iterator[None]:
-    """Settings for the length of a block, or of a decorated function: nobody reads them."""
+    """Settings for the length of a block, or of a decorated function. They are not read."""
     yield
 
 

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Future(Generic[T]):
-    """A result that somebody sets and others wait for."""
+    """A result that one thread sets and others wait for."""
 
     def __init__(self, *, devices: Any = None) -> None:
         self._inner: _Future[Any] = _Future()

@@ -195,7 +195,7 @@ def find_function(name: str) -> Callable[..., Any] | None:
     if function is None and not private:
         function = getattr(importlib.import_module("pullback.nn.functional"), name, None)
         if "reduction" in getattr(getattr(function, "__code__", None), "co_varnames", ()):
-            return None  # the core wants a number there
+            return None  # the formula takes a number there
     if callable(function) and not isinstance(function, type):
         return function
     return _mentioned(name) if name.startswith(("_", "sym_")) else None

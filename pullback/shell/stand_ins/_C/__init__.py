@@ -112,14 +112,14 @@ def _are_functorch_transforms_active() -> bool:
 
 
 def _get_deterministic_fill_uninitialized_memory() -> bool:
-    """True if memory that nobody has written is filled, in programs that ask for determinism."""
+    """True if memory that has not been written is filled, in programs that ask for determinism."""
     from pullback.core.basics.unwritten import settings
 
     return settings.fill
 
 
 def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
-    """Fill memory that nobody has written, or do not."""
+    """Fill memory that has not been written, or do not."""
     import pullback.utils.deterministic as switch
 
     setattr(switch, "fill_uninitialized_memory", mode)  # noqa: B010  (a property of the module)

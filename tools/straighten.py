@@ -23,7 +23,7 @@ Not to be edited: change `tape.py`, then run `python -m tools.straighten`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from numpy import ndarray
 
@@ -35,6 +35,9 @@ from .mode import current_mode
 from .op import Op
 from .tape import apply, by_blocks
 from .tensor import Tensor, new_object
+
+if TYPE_CHECKING:
+    from .basics.types import Function, Operand, Params, Result
 '''
 
 

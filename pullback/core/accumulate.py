@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 from itertools import chain, repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import ndarray
@@ -26,15 +26,18 @@ from .tape import wrap
 from .tensor import Anchor, Tensor
 from .writes import check_no_overlap, check_result
 
+if TYPE_CHECKING:
+    from .basics.types import Array, Gradient
+
 lock = threading.RLock()
 DONE: Any = ()  # the answer of a pass that has also written its gradients
 
 
-def commit(gradients: dict[Anchor, Any], owned: dict[Any, Any], record: bool) -> None:
+def commit(gradients: dict[Anchor, Gradient], owned: dict[Anchor, Any], record: bool) -> None:
     """Add the collected gradients to the `.grad` of their leaves."""
     leaves: list[Tensor] = []
     values: list[Tensor] = []
-    sums: list[tuple[Any, Any]] = []
+    sums: list[tuple[Array, Gradient]] = []
     with lock:
         for anchor, gradient in gradients.items():
             leaf = anchor._owner()
@@ -92,7 +95,7 @@ def forget(leaves: Iterable[Tensor], set_to_none: bool) -> None:
         release(held)
 
 
-def prepared(leaf: Tensor, gradient: Any, record: bool, sums: list[tuple[Any, Any]]) -> Tensor | None:
+def prepared(leaf: Tensor, gradient: Gradient, record: bool, sums: list[tuple[Array, Gradient]]) -> Tensor | None:
     """The new `.grad` of a leaf. None if the present one stays: then it and what is added to it are appended to `sums`."""
     present = leaf._grad
     if present is not None and type(present) is not Tensor and present.is_sparse and type(gradient) is not Rows:
@@ -120,7 +123,7 @@ def prepared(leaf: Tensor, gradient: Any, record: bool, sums: list[tuple[Any, An
     return None
 
 
-def check_sum(present: Tensor, gradient: Any) -> None:
+def check_sum(present: Tensor, gradient: Gradient) -> None:
     """Refuse what cannot be added to a `.grad` that somebody has set or changed, before anything is written."""
     memory = present._array
     if type(memory) is ndarray and not memory.flags.writeable:
@@ -133,7 +136,7 @@ def check_sum(present: Tensor, gradient: Any) -> None:
     check_result(present, wrap(np.broadcast_to(gradient, shape)))
 
 
-def fresh_copy(gradient: Any, leaf: Tensor) -> Any:
+def fresh_copy(gradient: Gradient, leaf: Tensor) -> Array:
     """A copy that shares memory with nobody and is laid out as the leaf is, if that is dense."""
     if type(gradient) is ndarray:
         if gradient.strides == leaf._array.strides and gradient.flags.c_contiguous:
@@ -147,13 +150,13 @@ def fresh_copy(gradient: Any, leaf: Tensor) -> Any:
     return copy
 
 
-def cast_to_grad_dtype(gradient: Any, leaf: Tensor) -> Any:
+def cast_to_grad_dtype(gradient: Gradient, leaf: Tensor) -> Gradient:
     """The gradient in the dtype a leaf has asked for."""
     wanted = leaf._grad_dtype
     return gradient if wanted is None else gradient.astype(wanted._numpy)
 
 
-def recorded_sum(leaf: Tensor, present: Tensor | None, gradient: Any) -> Tensor:
+def recorded_sum(leaf: Tensor, present: Tensor | None, gradient: Gradient) -> Tensor:
     """The new `.grad` of a recorded pass, out of place so that the old one's history stays true."""
     from ..ops.casting import copied
     from ..ops.pointwise import add

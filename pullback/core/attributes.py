@@ -20,20 +20,20 @@ def is_field(name: str) -> bool:
     return name in _FIELDS or hasattr(Tensor, name) and (name[0] == "_" or not callable(getattr(Tensor, name)))
 
 
-class Attributes(MutableMapping[str, Any]):
+class Attributes(MutableMapping[str, object]):
     """A live view of what a program has attached to one tensor."""
 
     __slots__ = ("_fields",)
 
-    def __init__(self, fields: dict[str, Any]) -> None:
+    def __init__(self, fields: dict[str, object]) -> None:
         self._fields = fields
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         if is_field(name):
             raise KeyError(name)
         return self._fields[name]
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         self._fields[name] = value
 
     def __delitem__(self, name: str) -> None:
@@ -47,24 +47,24 @@ class Attributes(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(list(iter(self)))
 
-    def replace(self, attached: Mapping[str, Any]) -> None:
+    def replace(self, attached: Mapping[str, object]) -> None:
         """Exchange them all for others."""
         attached = dict(attached)  # it may be this very view
         self.clear()
         self.update(attached)
 
-    def copy(self) -> dict[str, Any]:
+    def copy(self) -> dict[str, object]:
         """A dictionary of them."""
         return dict(self)
 
     __copy__ = copy
 
-    def __deepcopy__(self, memo: dict[Any, Any]) -> dict[str, Any]:
+    def __deepcopy__(self, memo: dict[int, object]) -> dict[str, object]:
         from copy import deepcopy
 
         return deepcopy(dict(self), memo)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type, tuple[dict[str, object]]]:
         return dict, (dict(self),)
 
     def __repr__(self) -> str:
@@ -76,10 +76,10 @@ def guard(cls: type) -> None:
     read: Any = cls.__getattribute__
     write: Any = cls.__setattr__
 
-    def __getattribute__(self: Any, name: str) -> Any:
+    def __getattribute__(self: Tensor, name: str) -> object:
         return Attributes(fields(self)) if name == "__dict__" else read(self, name)
 
-    def __setattr__(self: Any, name: str, value: Any) -> None:
+    def __setattr__(self: Any, name: str, value: object) -> None:
         if name == "__dict__":
             self.__dict__.replace(value)
         else:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from heapq import heappush
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
 
@@ -13,6 +13,10 @@ from .large_cotangents import run_side_by_side, sum_by_blocks
 from .node import Node
 from .unbroadcast import unbroadcast_array, zeros_array
 
+if TYPE_CHECKING:
+    from .basics.types import Cotangent, DType, Edge, Function, Gradient, Params, Pull, Reach, Shape, Values
+    from .plan import Plan
+
 
 class _Undefined:
     """The cotangent of a node that has to run though nothing has arrived; plus a cotangent it is that cotangent."""
@@ -20,14 +24,14 @@ class _Undefined:
     shape: Any = ...  # no array's, so that the engine looks what arrived
     dtype: Any = None
 
-    def __add__(self, gradient: Any) -> Any:
+    def __add__(self, gradient: Gradient) -> Any:
         return gradient
 
 
 UNDEFINED = _Undefined()
 
 
-def metadata_of(target: Any, slot: int) -> tuple[Any, ...]:
+def metadata_of(target: Edge, slot: int) -> tuple[Shape, DType]:
     """Shape and dtype of the cotangents an edge takes."""
     if not target.is_node:
         return target._array.shape, target._array.dtype
@@ -35,7 +39,12 @@ def metadata_of(target: Any, slot: int) -> tuple[Any, ...]:
 
 
 def deliver_slot(
-    target: Node, slot: int, gradient: Any, waiting: dict[Node, Any], heap: list[Any], unbroadcast: Callable[..., Any]
+    target: Node,
+    slot: int,
+    gradient: Gradient,
+    waiting: dict[Node, Cotangent],
+    heap: list[tuple[int, Node]],
+    unbroadcast: Function,
 ) -> None:
     """Add a gradient to one output of a node that has several, among the nodes that wait."""
     parts = waiting.get(target)
@@ -46,7 +55,7 @@ def deliver_slot(
 
 
 def add_part(
-    parts: list[Any], slot: int, gradient: Any, target: Node, unbroadcast: Callable[..., Any] = unbroadcast_array
+    parts: list[Cotangent], slot: int, gradient: Gradient, target: Node, unbroadcast: Function = unbroadcast_array
 ) -> None:
     """Add a gradient to the part of one output in a node's cotangent."""
     shape, dtype = target.outputs[slot]
@@ -55,7 +64,7 @@ def add_part(
     parts[slot] = gradient if parts[slot] is None else sum_by_blocks(parts[slot], gradient)
 
 
-def with_zeros(node: Node, parts: list[Any], zeros: Any) -> tuple[Any, ...]:
+def with_zeros(node: Node, parts: list[Cotangent], zeros: Function) -> tuple[Cotangent, ...]:
     """The cotangents of several outputs, with zeros for those that got none unless the rule takes None."""
     if node.plan.takes_undefined:
         return tuple(parts)
@@ -64,7 +73,7 @@ def with_zeros(node: Node, parts: list[Any], zeros: Any) -> tuple[Any, ...]:
     return tuple([brought(zeros(*metadata), home) if part is None else part for part, metadata in given])
 
 
-def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -> list[Any]:
+def run_joint(node: Node, cotangent: Cotangent, values: Values, reach: Reach | None) -> list[Gradient]:
     """Run a node's rule for all inputs; return the gradient for each, no array twice."""
     if node.plan.joint is None:
         return run_side_by_side(node, cotangent, values, reach)
@@ -76,9 +85,11 @@ def run_joint(node: Node, cotangent: Any, values: Any, reach: set[Any] | None) -
     return call_jointly(node.plan, cotangent, values, node.params, needs)
 
 
-def call_jointly(plan: Any, cotangent: Any, values: Any, params: Any, needs: Any) -> list[Any]:
+def call_jointly(
+    plan: Plan, cotangent: Cotangent, values: Values, params: Params, needs: Sequence[bool]
+) -> list[Gradient]:
     """Call a plan's rule for all inputs; return the gradient for each, no array twice."""
-    results = list(plan.joint.rule(cotangent, *plan.joint.arguments(values, params, needs)))
+    results = list(plan.joint.rule(cotangent, *plan.joint.arguments(values, params, needs)))  # type: ignore[union-attr]
     results += [None] * (len(needs) - len(results))
     known = set(map(id, cotangent)) if type(cotangent) is tuple else set()  # which may be the caller's own weights
     for position, result in enumerate(results):
@@ -89,10 +100,10 @@ def call_jointly(plan: Any, cotangent: Any, values: Any, params: Any, needs: Any
     return results
 
 
-def pull_jointly(plan: Any) -> Callable[[Any, Any, Any], Any]:
+def pull_jointly(plan: Plan) -> Pull:
     """`plan.pull` of a rule for all inputs. Where it has no gradient for one that wants it, hooks behind that are told."""
 
-    def pull(cotangent: Any, values: Any, params: Any) -> Any:
+    def pull(cotangent: Cotangent, values: Values, params: Params) -> list[Gradient]:
         results = call_jointly(plan, cotangent, values, params, plan.needs)
         return [
             result if needed and result is not None else UNDEFINED if needed else None

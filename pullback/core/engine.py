@@ -12,11 +12,10 @@ post-accumulate hook are the exception: theirs is written, and the hook called, 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy import add, ndarray
 
@@ -38,6 +37,9 @@ from .tape import by_blocks, wrap
 from .tensor import Anchor, Tensor
 from .unbroadcast import unbroadcast_array, unbroadcast_tensor, zeros_array, zeros_tensor
 
+if TYPE_CHECKING:
+    from .basics.types import Array, Cotangent, DType, Edge, Function, Gradient, Operand, Reach, Root, Values
+
 FIRST: Any = repeat(0)  # the numbers of outputs, where there is but one
 
 
@@ -46,33 +48,33 @@ class Sweep:
 
     # Class-level defaults: a plain pass sets almost none of these.
     record: bool = False  # cotangents are tensors and the pass itself is recorded
-    reach: set[Any] | None = None  # where cotangents are worth sending; None: everywhere
+    reach: Reach | None = None  # where cotangents are worth sending; None: everywhere
     everywhere: bool = True  # whether that is all there is
-    run_only: set[Any] | None = None  # nodes that need to run; None: all
-    captures: Any = None  # (node, output number) whose cotangents are asked for
+    run_only: set[Node] | None = None  # nodes that need to run; None: all
+    captures: set[Root] | None = None  # (node, output number) whose cotangents are asked for
     accumulating: bool = True  # gradients of leaves go to `.grad` (`backward`), not to the caller (`grad`)
     arrivals: Any = None  # cotangents each leaf still waits for, if any has hooks
-    reached: dict[Any, Any] | None = None
+    reached: dict[Edge, int] | None = None
     anomaly: Any = None
     profiler: Any = None
     plain: bool = True  # no captures, nobody watches: nodes may take the short path
     safe: bool = False  # rules run on tensors, on which zero is absolute
-    callbacks: list[Any] | None = None  # to call when everything else is done
-    place: Any = None  # the node or leaf at work, while functions of the program may ask
+    callbacks: list[Function] | None = None  # to call when everything else is done
+    place: Edge = None  # the node or leaf at work, while functions of the program may ask
     retain: bool = False  # whether the graph is kept
     number: int = -1  # of those that were asked for theirs
     level: int = 0  # of the batches that the cotangents are, in a pass for many of them
     ordinary: bool = True  # nothing has happened that a written-out pass does not do
     switched: bool = False  # whether the mode has been set to the pass's own, which bare arrays do not need
-    unbroadcast: Any = staticmethod(unbroadcast_array)
-    zeros: Any = staticmethod(zeros_array)
+    unbroadcast: Function = staticmethod(unbroadcast_array)
+    zeros: Function = staticmethod(zeros_array)
 
-    def __init__(self, roots: list[Any]) -> None:
-        self.roots: list[Any] = roots  # [(node or anchor, output number)]
-        self.cotangents: dict[Node, Any] = {}  # what has arrived at each waiting node
-        self.heap: list[Any] = []
-        self.leaves: dict[Anchor, Any] = {}  # what has arrived at each leaf
-        self.owned: dict[Anchor, Any] = {}  # of these, what nobody else refers to
+    def __init__(self, roots: list[Root]) -> None:
+        self.roots: list[Root] = roots  # [(node or anchor, output number)]
+        self.cotangents: dict[Node, Cotangent] = {}  # what has arrived at each waiting node
+        self.heap: list[tuple[int, Node]] = []
+        self.leaves: dict[Anchor, Gradient] = {}  # what has arrived at each leaf
+        self.owned: dict[Anchor, Array] = {}  # of these, what nobody else refers to
         self.executed: list[Node] = []
         self.placed: set[Node] = set()  # where an array of our own waits that selections may write into
 
@@ -81,7 +83,7 @@ class Sweep:
         self.record, self.unbroadcast, self.zeros = True, unbroadcast_tensor, zeros_tensor
         return self
 
-    def towards(self, inputs: list[Any], accumulating: bool) -> Sweep:
+    def towards(self, inputs: list[Root], accumulating: bool) -> Sweep:
         """The same pass, only as far as it leads to these (node or anchor, output number)."""
         self.reach, self.run_only, self.everywhere = nodes_leading_to(self.roots, {key[0] for key in inputs})
         self.accumulating = accumulating
@@ -89,11 +91,11 @@ class Sweep:
             self.run_only |= {key[0] for key in inputs if key[0].is_node}
         else:
             self.captures = {key for key in inputs if key[0].is_node}
-            self.captured: dict[Any, Any] = {}
+            self.captured: dict[Root, Cotangent] = {}
             self.plain = not self.captures
         return self
 
-    def run(self, cotangents: list[Any]) -> dict[Any, Any]:
+    def run(self, cotangents: list[Cotangent]) -> dict[Anchor, Gradient]:
         """Walk the graph from the roots, latest node first, until nothing waits; what has arrived at leaves."""
         for (target, slot), cotangent in zip(self.roots, cotangents, strict=True):
             if target.is_node:
@@ -104,7 +106,7 @@ class Sweep:
         run_waiting(self)
         return self.leaves if self.arrivals is None else self.finish()
 
-    def call(self, place: Any, function: Callable[..., Any], *given: Any) -> Any:
+    def call(self, place: Edge, function: Function, *given: Any) -> Any:
         """Call what may lead to functions of the program, which can ask what pass is running, and where it is."""
         outer, before = _running.get(), self.place
         try:  # Ctrl-C may come as soon as a call has returned: nothing is set outside of here
@@ -115,7 +117,7 @@ class Sweep:
             _running.set(outer)
             self.place = before
 
-    def step(self, node: Node, cotangent: Any) -> None:
+    def step(self, node: Node, cotangent: Cotangent) -> None:
         """Run one node, whatever it is: with several outputs, hooks, captures, in anomaly mode, in a recorded pass."""
         if node.hooks is not None or node.plan.op is None:
             self.prepare_for_programs()
@@ -143,7 +145,7 @@ class Sweep:
             if current_mode() is RECORD:
                 set_mode(NO_GRAD)
 
-    def whole(self, node: Node, cotangent: Any) -> Any:
+    def whole(self, node: Node, cotangent: Cotangent) -> Cotangent:
         """The cotangent that rules are given: with zeros for outputs that nothing came from; None where nothing came."""
         if node.outputs is None:
             return cotangent
@@ -151,7 +153,7 @@ class Sweep:
             return None
         return self.fill_missing(node, cotangent)
 
-    def send(self, node: Node, results: list[Any], cotangent: Any) -> None:
+    def send(self, node: Node, results: list[Gradient], cotangent: Cotangent) -> None:
         """Send what a node's rules gave along its edges."""
         slots = node.slots
         for position, target in enumerate(node.edges):
@@ -167,7 +169,7 @@ class Sweep:
                 self.deliver_leaf(target, gradient, ours)
         self.executed.append(node)
 
-    def skip(self, target: Any) -> None:
+    def skip(self, target: Edge) -> None:
         """A rule had no gradient for this node or leaf."""
         self.ordinary = False
         if target.is_node:
@@ -175,7 +177,7 @@ class Sweep:
         elif self.arrivals is not None:
             self.arrived(target)
 
-    def is_fresh(self, node: Node, gradient: Any, results: list[Any], cotangent: Any) -> bool:
+    def is_fresh(self, node: Node, gradient: Gradient, results: list[Gradient], cotangent: Cotangent) -> bool:
         """Return True if an operation's rule made this array for one input alone: then it can become a `.grad` as it is."""
         if node.op is None or self.record or gradient is cotangent or node.hooks is not None:
             return False  # custom functions and hooks may keep what they return
@@ -183,7 +185,7 @@ class Sweep:
             return False
         return sum([other is gradient for other in results]) == 1
 
-    def gradients(self, node: Node, cotangent: Any) -> list[Any]:
+    def gradients(self, node: Node, cotangent: Cotangent) -> list[Gradient]:
         """The gradients for all inputs of a node, aligned with its edges; None for each where nothing has arrived."""
         if cotangent is None:
             return [None] * len(node.edges)
@@ -198,7 +200,7 @@ class Sweep:
                 return results
         return self.call_rules(node, cotangent)
 
-    def call_rules(self, node: Node, cotangent: Any) -> list[Any]:
+    def call_rules(self, node: Node, cotangent: Cotangent) -> list[Gradient]:
         """Run the rules of one node; return the gradient for each of its edges."""
         if node.op is None:
             return node.run(self, cotangent)  # type: ignore[attr-defined]  # a custom function
@@ -208,7 +210,7 @@ class Sweep:
             return call_rules_on_tensors(self, node, cotangent)
         return self.run_rules(node, cotangent, tensors_of(node) if self.record else arrays_of(node))
 
-    def run_rules(self, node: Node, cotangent: Any, values: Any) -> list[Any]:
+    def run_rules(self, node: Node, cotangent: Cotangent, values: Values) -> list[Gradient]:
         """The same, from what the node has saved."""
         plan, params, edges = node.plan, node.params, node.edges
         reach = self.reach
@@ -220,7 +222,7 @@ class Sweep:
                 results[call.position] = call.run(cotangent, values, params)
         return results
 
-    def deliver(self, target: Node, slot: int, gradient: Any) -> None:
+    def deliver(self, target: Node, slot: int, gradient: Gradient) -> None:
         """Add a cotangent to what waits at a node."""
         waiting = self.cotangents
         if target.outputs is not None:
@@ -272,7 +274,7 @@ class Sweep:
                     seen.add(edge)
                     stack.append(edge)
 
-    def deliver_leaf(self, leaf: Anchor, gradient: Any, fresh: bool) -> None:
+    def deliver_leaf(self, leaf: Anchor, gradient: Gradient, fresh: bool) -> None:
         """Add a gradient to what is collected for a leaf. `fresh`: nobody else knows this array."""
         leaves, owned, array = self.leaves, self.owned, leaf._array
         if gradient.shape != array.shape or gradient.dtype is not array.dtype:
@@ -300,7 +302,7 @@ class Sweep:
         if self.arrivals is not None:
             self.arrived(leaf)
 
-    def dtype_at(self, leaf: Anchor, gradient: Any) -> Any:
+    def dtype_at(self, leaf: Anchor, gradient: Gradient) -> DType:
         """The dtype that a leaf collects gradients in: its own, unless it asked for another, which `commit` settles."""
         if gradient.dtype is leaf._array.dtype:
             return gradient.dtype
@@ -308,11 +310,11 @@ class Sweep:
         self.ordinary = False
         return gradient.dtype if owner is not None and owner._grad_dtype is not False else leaf._array.dtype
 
-    def fill_missing(self, node: Node, parts: list[Any]) -> tuple[Any, ...]:
+    def fill_missing(self, node: Node, parts: list[Cotangent]) -> tuple[Cotangent, ...]:
         """Zeros for the outputs of a node that nothing was computed from."""
         return with_zeros(node, parts, self.zeros)
 
-    def capture(self, node: Node, cotangent: Any) -> None:
+    def capture(self, node: Node, cotangent: Cotangent) -> None:
         """Keep the cotangents that somebody asked for by name."""
         if not self.captures:
             return
@@ -328,12 +330,12 @@ class Sweep:
         if any(leaf._hooks is not None for leaf in arrivals):
             self.arrivals = arrivals
 
-    def visits(self) -> dict[Any, Any]:
+    def visits(self) -> dict[Edge, int]:
         """Everything this pass can reach, with the number of edges that lead there."""
-        counts: dict = {}
+        counts: dict[Edge, int] = {}
         stack = []
 
-        def visit(target: Any) -> None:
+        def visit(target: Edge) -> None:
             seen = counts.get(target, 0)
             counts[target] = seen + 1
             if target.is_node and not seen and (self.run_only is None or target in self.run_only):
@@ -349,13 +351,13 @@ class Sweep:
                     visit(target)
         return counts
 
-    def reachable(self) -> dict[Any, Any]:
+    def reachable(self) -> dict[Edge, int]:
         """How often each node and leaf will be visited, counted once."""
         if self.reached is None:
             self.reached = self.visits()
         return self.reached
 
-    def arrived(self, leaf: Any) -> None:
+    def arrived(self, leaf: Edge) -> None:
         """Count an arrival at a leaf; the last one completes a leaf with hooks."""
         if leaf.is_node:
             return
@@ -392,7 +394,7 @@ class Sweep:
         for hook in list(hooks.post.values()):
             hook((), (given,))
 
-    def finish(self) -> dict[Any, Any]:
+    def finish(self) -> dict[Anchor, Gradient]:
         """Hooks of leaves that were still waiting (a rule gave them nothing); then everything collected."""
         for leaf, count in list(self.arrivals.items()):
             if count > 0 and leaf._hooks is not None:
@@ -410,7 +412,7 @@ class Sweep:
             self.call(None, callback)
 
 
-def walk(target: Node, cotangent: Any, retain: bool | None = False) -> tuple[Any, Any, Any, Any]:
+def walk(target: Node, cotangent: Cotangent, retain: bool | None = False) -> tuple[Any, Any, Any, Any]:
     """An ordinary pass from one node: the gradients of leaves, those nobody else refers to, the nodes that ran.
 
     Last the sweep, if something was met that a written-out pass does not do.
@@ -451,10 +453,10 @@ def run_waiting(sweep: Sweep) -> None:
         gradient = None  # a large cotangent that has but one name may be written over
 
 
-_running: ContextVar[Any] = ContextVar("pullback_sweep", default=None)
+_running: ContextVar[Sweep | None] = ContextVar("pullback_sweep", default=None)
 
 
-def running() -> Any:
+def running() -> Sweep | None:
     """The pass whose hooks, custom functions or callbacks are running in this context; None outside of one."""
     return _running.get()
 
@@ -466,7 +468,7 @@ class Hooks:
     of_leaves: bool = False  # a pass has to look whether it leads to one
 
 
-def sweep_back(sweep: Sweep, cotangents: list[Any]) -> dict[Any, Any]:
+def sweep_back(sweep: Sweep, cotangents: list[Cotangent]) -> dict[Anchor, Gradient]:
     """Run a pass in the right mode; the gradients that arrived at leaves."""
     mode = current_mode()
     hooked = Hooks.in_use or Hooks.of_leaves
@@ -495,6 +497,6 @@ def free(executed: list[Node]) -> None:
             node.arrays = None
 
 
-def as_tensor(value: Any) -> Tensor:
+def as_tensor(value: Operand) -> Tensor:
     """A tensor as it is, an array wrapped."""
     return value if isinstance(value, Tensor) else wrap(value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from operator import is_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
 
@@ -20,8 +20,13 @@ from .mode import IN_RULES, Mode, set_mode
 from .op import Op
 from .tensor import Tensor
 
+if TYPE_CHECKING:
+    from .basics.types import Array, Operands, Params, Result
+    from .node import Node
+    from .saved import SavedTensor
 
-def apply_special(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mode: Mode) -> Any:
+
+def apply_special(op: Op, inputs: Operands, params: Params | None, mode: Mode) -> Result:
     """Run an operation while some mode is on: autocast, batches, tangents, anomalies, inference, profiling."""
     if mode.autocast is not None:
         from ..transforms.autocast import cast_inputs
@@ -49,7 +54,7 @@ def apply_special(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None
     return _apply(op, inputs, params, mode)
 
 
-def _apply_in_batch(op: Op, inputs: tuple, params: dict | None, mode: Mode) -> Any:
+def _apply_in_batch(op: Op, inputs: Operands, params: Params | None, mode: Mode) -> Result:
     """`_apply` when nothing but batches is special."""
     level = held = params_level(params) if params else 0
     if op.view:
@@ -100,7 +105,7 @@ def _run(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return quiet(function)(*args, **kwargs)
 
 
-def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float = math.inf) -> Any:
+def _apply(op: Op, inputs: Operands, params: Params | None, mode: Mode, below: float = math.inf) -> Result:
     """`below`: levels of forward mode from here up have been dealt with; those inside the current one have ended."""
     batch = 0
     if mode.dual_level or mode.batch_level:
@@ -112,7 +117,7 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
     if op.view:
         inputs[0].memory()
     mask = tape.needs_gradient(op, inputs) if mode.grad else 0
-    packed: dict[int, Any] = {}
+    packed: dict[int, SavedTensor] = {}
     if mask and mode.saved_hooks:
         from .saved import pack_inputs
 
@@ -145,7 +150,7 @@ def _apply(op: Op, inputs: tuple, params: dict | None, mode: Mode, below: float 
     return results if several else results[0]
 
 
-def apply_together(op: Op, inputs: tuple[Any, ...], params: dict[str, Any] | None, error: TypeError) -> Any:
+def apply_together(op: Op, inputs: Operands, params: Params | None, error: TypeError) -> Result:
     """Run an operation again with the operands of NumPy's copied to where the others are: indices, masks, constants.
 
     Libraries do not mix arrays. If all are of one library, the error that was met was about something else.
@@ -169,7 +174,15 @@ def apply_together(op: Op, inputs: tuple[Any, ...], params: dict[str, Any] | Non
     return tape.apply(op, tuple(moved), dict(zip(params, arrays[len(moved) :])) if params else params)
 
 
-def _record(op: Op, inputs: tuple, params: dict | None, mask: int, results: tuple, packed: dict, mode: Mode) -> None:
+def _record(
+    op: Op,
+    inputs: Operands,
+    params: Params | None,
+    mask: int,
+    results: tuple[Tensor, ...],
+    packed: dict[int, SavedTensor],
+    mode: Mode,
+) -> None:
     node: Any
     if op.outputs != 1:
         node = tape.record_many(op, inputs, params, mask, results)
@@ -189,7 +202,7 @@ def _record(op: Op, inputs: tuple, params: dict | None, mask: int, results: tupl
         show_new_node(node, mode)
 
 
-def show_new_node(node: Any, mode: Mode) -> None:
+def show_new_node(node: Node, mode: Mode) -> None:
     """Call the hooks that want to see new nodes; they see none that they make themselves."""
     set_mode(mode.replace(node_hooks=()))
     try:
@@ -202,7 +215,7 @@ def show_new_node(node: Any, mode: Mode) -> None:
 # --- levels of forward mode and of batches ---------------------------------------------------------------------------
 
 
-def top_levels(inputs: tuple[Any, ...], params: dict[Any, Any] | None, below: float) -> tuple[int, int]:
+def top_levels(inputs: Operands, params: Params | None, below: float) -> tuple[int, int]:
     """The innermost level of forward mode (under `below`) and of batches among the inputs."""
     dual = 0
     batch = params_level(params) if params else 0
@@ -223,7 +236,7 @@ def top_levels(inputs: tuple[Any, ...], params: dict[Any, Any] | None, below: fl
     return dual, batch
 
 
-def as_constants_of_batch(inputs: tuple[Any, ...], level: int) -> tuple[Any, ...]:
+def as_constants_of_batch(inputs: Operands, level: int) -> Operands:
     """Inputs from outside a batch as constants of it. Those with a history keep it: it belongs to the tape outside."""
     results = []
     for value in inputs:
@@ -233,7 +246,7 @@ def as_constants_of_batch(inputs: tuple[Any, ...], level: int) -> tuple[Any, ...
     return tuple(results)
 
 
-def payload_of(value: Tensor, level: int) -> Any:
+def payload_of(value: Tensor, level: int) -> Tensor | Array:
     """The value that a batch holds for a tensor: the tensor if an outer tape or level follows it, else its array."""
     tangents = value._tangent
     if tangents is not None and any(number >= level for number in tangents):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -19,6 +19,9 @@ from .mode import NO_GRAD, RECORD, current_mode, set_mode
 if TYPE_CHECKING:
     from typing import Self
 
+    from .basics.types import Function
+    from .tensor import Tensor
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _GENERATOR, _COROUTINE = 0x20, 0x80  # code flags, spelled out so that `inspect` is not imported
@@ -27,7 +30,7 @@ _GENERATOR, _COROUTINE = 0x20, 0x80  # code flags, spelled out so that `inspect`
 class _DecoratorContextManager:
     """A context manager that is a decorator too: a fresh one of its kind surrounds each call. Programs derive from it."""
 
-    def clone(self) -> Any:
+    def clone(self) -> Self:
         """A fresh switch of the same kind, for each call of a decorated function."""
         return self.__class__()
 
@@ -53,23 +56,23 @@ class ModeSwitch(_DecoratorContextManager):
 
     _previous: Any = None
 
-    def _changes(self) -> dict[str, Any]:
+    def _changes(self) -> dict[str, object]:
         raise NotImplementedError
 
-    def _restores(self) -> dict[str, Any]:
+    def _restores(self) -> dict[str, object]:
         previous = self._previous
         return {name: getattr(previous, name) for name in self._changes()}
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> None:
         self._previous = current_mode()
         set_mode(self._previous.replace(**self._changes()))
         return None
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         set_mode(current_mode().replace(**self._restores()))
 
 
-def _decorate(make_context: Callable[[], Any], function: Any) -> Any:
+def _decorate(make_context: Function, function: Any) -> Any:
     code: CodeType | None = getattr(function, "__code__", None)
     if isinstance(function, type):
         warn_user(
@@ -83,23 +86,23 @@ def _decorate(make_context: Callable[[], Any], function: Any) -> Any:
     if code is not None and code.co_flags & _COROUTINE:
 
         @functools.wraps(function)
-        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+        async def coroutine(*args: object, **kwargs: object) -> Any:
             with make_context():
                 return await function(*args, **kwargs)
 
         return coroutine
 
     @functools.wraps(function)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
+    def decorated(*args: object, **kwargs: object) -> Any:
         with make_context():
             return function(*args, **kwargs)
 
     return decorated
 
 
-def _decorate_generator(make_context: Callable[[], Any], function: Any) -> Any:
+def _decorate_generator(make_context: Function, function: Any) -> Any:
     @functools.wraps(function)
-    def generator(*args: Any, **kwargs: Any) -> Any:
+    def generator(*args: object, **kwargs: object) -> Any:
         """Every step of the body runs in the mode; between steps the caller has its own back."""
         inner = function(*args, **kwargs)
         try:
@@ -131,7 +134,7 @@ class no_grad(ModeSwitch, _NoParamDecoratorContextManager):
         previous = self._previous = current_mode()
         set_mode(NO_GRAD if previous is RECORD else previous.replace(grad=False))
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         mode = current_mode()
         previous = self._previous
         set_mode(previous if mode is NO_GRAD and not previous.special else mode.replace(grad=previous.grad))
@@ -140,7 +143,7 @@ class no_grad(ModeSwitch, _NoParamDecoratorContextManager):
 class enable_grad(ModeSwitch, _NoParamDecoratorContextManager):
     """Operations inside are recorded even within `no_grad`."""
 
-    def _changes(self) -> dict[str, Any]:
+    def _changes(self) -> dict[str, object]:
         return {"grad": True}
 
 
@@ -156,7 +159,7 @@ class set_grad_enabled(ModeSwitch):
         self._previous = current_mode()
         set_mode(self._previous.replace(grad=self.mode))
 
-    def _changes(self) -> dict[str, Any]:
+    def _changes(self) -> dict[str, object]:
         return {"grad": self.mode}
 
     def __enter__(self) -> None:
@@ -190,7 +193,7 @@ class inference_mode(ModeSwitch):
         super().__init__()
         self.mode: bool = mode
 
-    def _changes(self) -> dict[str, Any]:
+    def _changes(self) -> dict[str, object]:
         if not self.mode:
             return {"inference": False, "grad": True}
         return {"inference": True, "grad": False, "dual_level": 0}
@@ -224,7 +227,7 @@ class ThreadSwitch:
     def __enter__(self) -> None:
         setattr(_switches, self._switched, self.mode)
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         setattr(_switches, self._switched, self._previous)
 
     def clone(self) -> ThreadSwitch:
@@ -267,7 +270,7 @@ def is_view_replay_enabled() -> bool:
     return _switches.view_replay
 
 
-def set_versions(tensors: Any, versions: Any) -> None:
+def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
     """Set version counters; a tensor whose counter goes back counts as not written since."""
     for tensor, version in zip(tensors, versions, strict=True):
         storage = storage_of(tensor)
@@ -288,7 +291,7 @@ class _unsafe_preserve_version_counter(ModeSwitch):
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         set_versions(self.tensors, self.versions)
 
     def clone(self) -> _unsafe_preserve_version_counter:

@@ -6,8 +6,7 @@ post-hooks. Hooks see tensors; in an ordinary pass the arrays are wrapped for th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,12 +19,16 @@ from .tape import wrap
 from .tensor import Anchor, Tensor
 from .unbroadcast import dense
 
+if TYPE_CHECKING:
+    from .basics.types import Cotangent, DType, Function, Gradient, Hook, Operand, Result, Shape
+    from .engine import Sweep
 
-def _name_of(hook: Callable) -> str:
+
+def _name_of(hook: Hook) -> str:
     return getattr(hook, "__name__", None) or type(hook).__name__
 
 
-def call_hook(sweep: Any, function: Callable[..., Any], *gradients: Any) -> Any:
+def call_hook(sweep: Sweep, function: Function, *gradients: Cotangent) -> Result:
     """Call a program's hook or `backward`; in a batched pass row by row, if it asks for the values of one row."""
     try:
         return function(*gradients)
@@ -38,7 +41,7 @@ def call_hook(sweep: Any, function: Callable[..., Any], *gradients: Any) -> Any:
         return call_example_by_example(function, gradients, {}, error)
 
 
-def run_tensor_hooks(sweep: Any, hooks: dict[Any, Any] | None, gradient: Any) -> Any:
+def run_tensor_hooks(sweep: Sweep, hooks: dict[int, Hook] | None, gradient: Gradient) -> Gradient:
     """Pass a gradient through tensor hooks; each may replace it by one of the same shape and dtype."""
     if not hooks:
         return gradient
@@ -56,11 +59,11 @@ def run_tensor_hooks(sweep: Any, hooks: dict[Any, Any] | None, gradient: Any) ->
     return gradient if type(gradient) is Rows and tensor is given else _as_cotangent(sweep, tensor)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: Operand) -> bool:
     return isinstance(value, (np.ndarray, np.generic))
 
 
-def check_replacement(hook: Callable[..., Any], old: Tensor, new: Any) -> None:
+def check_replacement(hook: Hook, old: Tensor, new: object) -> None:
     """Complain about a hook's result that does not fit what it replaces."""
     if not isinstance(new, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
@@ -73,7 +76,7 @@ def check_replacement(hook: Callable[..., Any], old: Tensor, new: Any) -> None:
         )
 
 
-def run_before(sweep: Any, node: Node, cotangent: Any) -> Any:
+def run_before(sweep: Sweep, node: Node, cotangent: Cotangent) -> Cotangent:
     """Tensor hooks and retained gradients, which come before anything else happens to a node's cotangents.
 
     An output of several that nothing was computed from has no gradient: its hooks get None.
@@ -90,7 +93,7 @@ def run_before(sweep: Any, node: Node, cotangent: Any) -> Any:
     return parts if several else parts[0]
 
 
-def retain(sweep: Any, tensor: Tensor, gradient: Any) -> None:
+def retain(sweep: Sweep, tensor: Tensor, gradient: Gradient) -> None:
     """Put the gradient of a non-leaf tensor that asked for it into its `.grad`, which has no room for a whole batch."""
     if level_of(gradient._array if sweep.record else gradient) > level_of(tensor._array):
         return
@@ -105,7 +108,7 @@ def retain(sweep: Any, tensor: Tensor, gradient: Any) -> None:
         tensor._grad = wrap(tensor._grad._array + value._array)
 
 
-def run_pre_hooks(sweep: Any, node: Node, cotangent: Any) -> Any:
+def run_pre_hooks(sweep: Sweep, node: Node, cotangent: Cotangent) -> Cotangent:
     """Let the hooks of a node see, and replace, what arrives there."""
     assert node.hooks is not None
     if not node.hooks.pre:
@@ -114,7 +117,7 @@ def run_pre_hooks(sweep: Any, node: Node, cotangent: Any) -> Any:
     return parts if node.outputs is not None else parts[0]
 
 
-def call_pre_hooks(sweep: Any, hooks: NodeHooks, parts: list[Any]) -> list[Any]:
+def call_pre_hooks(sweep: Sweep, hooks: NodeHooks, parts: list[Cotangent]) -> list[Cotangent]:
     """Call the pre-hooks of a node or leaf; return the cotangents, some of which hooks may have replaced."""
     for hook in list(hooks.pre.values()):
         given = tuple(_as_tensor(part) for part in parts)
@@ -124,7 +127,7 @@ def call_pre_hooks(sweep: Any, hooks: NodeHooks, parts: list[Any]) -> list[Any]:
     return parts
 
 
-def run_leaf_hooks(sweep: Any, hooks: NodeHooks, gradient: Any) -> Any:
+def run_leaf_hooks(sweep: Sweep, hooks: NodeHooks, gradient: Gradient) -> Gradient:
     """Tensor hooks and node pre-hooks of a leaf."""
     gradient = run_tensor_hooks(sweep, hooks.tensor_hooks.get(0), gradient)
     if hooks.pre and sweep.accumulating:  # `grad` takes the gradient away before the leaf's own node would run
@@ -139,7 +142,7 @@ def run_accumulated(hooks: NodeHooks, leaf: Tensor) -> None:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def add_to_leaves(gradients: dict[Anchor, Any]) -> None:
+def add_to_leaves(gradients: dict[Anchor, Gradient]) -> None:
     """Add to `.grad` of all these leaves, and then run the hooks that wait for that.
 
     For what was computed from the gradients of a pass, which has run the hooks that may change a gradient.
@@ -151,14 +154,14 @@ def add_to_leaves(gradients: dict[Anchor, Any]) -> None:
             run_accumulated(anchor._hooks, leaf)
 
 
-def run_after(sweep: Any, node: Node, results: list[Any], cotangent: Any) -> list[Any]:
+def run_after(sweep: Sweep, node: Node, results: list[Gradient], cotangent: Cotangent) -> list[Gradient]:
     """Post-hooks of a node: they see what went out and what came in, and may replace what goes out.
 
     What came in is None for hooks that were registered while the node ran.
     """
     several = node.outputs is not None
     if cotangent is None:
-        came_in: tuple = (None,) * (1 if node.outputs is None else len(node.outputs))
+        came_in: tuple[Tensor | None, ...] = (None,) * (1 if node.outputs is None else len(node.outputs))
     else:
         came_in = tuple(_as_tensor(part) for part in (cotangent if several else (cotangent,)))
     hooks: Any = node.hooks
@@ -180,11 +183,11 @@ def run_after(sweep: Any, node: Node, results: list[Any], cotangent: Any) -> lis
     return results
 
 
-def _metadata(node: Node, position: int) -> tuple:
+def _metadata(node: Node, position: int) -> tuple[Shape, DType]:
     return metadata_of(node.edges[position], node.slots[position] if node.slots else 0)
 
 
-def _checked_tuple(hook: Callable, result: Any, expected: tuple) -> tuple:
+def _checked_tuple(hook: Hook, result: object, expected: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
     if isinstance(result, Tensor):
         result = (result,)
     if not isinstance(result, tuple):
@@ -202,13 +205,13 @@ def _checked_tuple(hook: Callable, result: Any, expected: tuple) -> tuple:
     return result
 
 
-def _as_tensor(part: Any) -> Any:
+def _as_tensor(part: Cotangent) -> Tensor | None:
     if type(part) is Rows:
         return part.sparse()
     return part if part is None or isinstance(part, Tensor) else wrap(part)
 
 
-def _as_cotangent(sweep: Any, part: Any) -> Any:
+def _as_cotangent(sweep: Sweep, part: Tensor | None) -> Cotangent:
     if part is None:
         return None
     return dense(part) if sweep.record else dense(part)._array

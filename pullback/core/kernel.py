@@ -8,29 +8,30 @@ cannot serve it answers NotImplemented, and the formula runs, as it does on tens
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy import generic, ndarray, ufunc
 
 from .mostly_zeros import Picked
 
+if TYPE_CHECKING:
+    from .basics.types import Formula, Function, Rule
+    from .op import Op
+
 
 class Kernel(NamedTuple):
     """Functions that run in the place of an operation's formula and of its rules."""
 
-    forward: Callable[..., Any] | None
-    joint: Callable[..., Any] | None
-    rules: dict[str, Callable[..., Any]]
+    forward: Formula | None
+    joint: Rule | None
+    rules: dict[str, Rule]
 
 
 NO_KERNEL: Kernel = Kernel(None, None, {})
 
 
-def kernel(
-    forward: Callable[..., Any] | None = None, joint: Callable[..., Any] | None = None, **rules: Callable[..., Any]
-) -> Kernel:
+def kernel(forward: Formula | None = None, joint: Rule | None = None, **rules: Rule) -> Kernel:
     """The kernels of an operation: of its formula, and of its rules, by input or for all inputs."""
     return Kernel(forward, joint, rules)
 
@@ -56,19 +57,19 @@ _WORDS: dict[str, Any] = {
 }
 
 
-def chosen_forward(op: Any) -> Any:
+def chosen_forward(op: Op) -> Formula:
     """An operation's formula, or its kernel where the first operand is NumPy's."""
     formula, inputs = op.formula, ("*arrays",) if op.variadic else op.inputs
     known = () if isinstance(formula, ufunc) else parameter_names(formula)
     params = ("**params",) if known is None else known[0 if op.variadic else len(inputs) :]
     test = "arrays and numpys[type(arrays[0])]" if op.variadic else f"numpys[type({inputs[0]})]"
     given = (*inputs, *[name if known is None else f"{name}={name}" for name in params])
-    made = _choosing((*inputs, *params), (test,), given, given)(op.kernel.forward, formula)
+    made = _choosing((*inputs, *params), (test,), given, given)((op.kernel or NO_KERNEL).forward, formula)
     made.__defaults__ = None if known is None else getattr(formula, "__defaults__", None)
     return made
 
 
-def chosen_rule(op: Any, rule: Callable[..., Any], fast: Callable[..., Any] | None) -> Any:
+def chosen_rule(op: Op, rule: Rule, fast: Rule | None) -> Rule:
     """A rule, or its kernel where the cotangent and what is saved are NumPy's. It asks for what both ask for."""
     if fast is None:
         return rule
@@ -89,14 +90,14 @@ def chosen_rule(op: Any, rule: Callable[..., Any], fast: Callable[..., Any] | No
 
 
 @cache
-def _choosing(names: tuple[str, ...], tests: tuple[str, ...], its: tuple[str, ...], own: tuple[str, ...]) -> Any:
+def _choosing(names: tuple[str, ...], tests: tuple[str, ...], its: tuple[str, ...], own: tuple[str, ...]) -> Function:
     """A function of `names` that calls one of two functions, as `make(fast, formula)`."""
     found = f"(found := fast({', '.join(its)})) is not NotImplemented"
     text = f"lambda {', '.join(names)}: found if {' and '.join((*tests, found))} else formula({', '.join(own)})"
     return eval(compile(f"lambda fast, formula: {text}", __file__, "eval"), _WORDS)
 
 
-def rule_names(rule: Callable[..., Any]) -> tuple[str, ...]:
+def rule_names(rule: Rule) -> tuple[str, ...]:
     """The names of a rule's parameters besides the cotangent."""
     names: tuple[str, ...] | None = getattr(rule, "names", None)
     if names is not None:
@@ -105,7 +106,7 @@ def rule_names(rule: Callable[..., Any]) -> tuple[str, ...]:
     return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
 
 
-def parameter_names(function: Callable[..., Any]) -> tuple[str, ...] | None:
+def parameter_names(function: Function) -> tuple[str, ...] | None:
     """The parameters of a function, or of the one it wraps; None where it takes any."""
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
     if code is None or code.co_flags & 0x08:  # **params

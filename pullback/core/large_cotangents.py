@@ -5,8 +5,9 @@ A cotangent that only the engine knows may be written over; whether that is so, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from sys import getrefcount
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy import generic, ndarray
@@ -17,8 +18,13 @@ from ..kernels.threads import parallel_tasks
 from ..kernels.thresholds import MAYBE_BLOCKED
 from .tape import by_blocks
 
+if TYPE_CHECKING:
+    from .basics.types import Cotangent, Gradient, Params, Pull, Reach, Values
+    from .node import Node
+    from .plan import Call, Plan
 
-def run_by_blocks(call: Any, cotangent: Any, values: Any, params: dict[Any, Any] | None, spare: bool) -> Any:
+
+def run_by_blocks(call: Call, cotangent: Cotangent, values: Values, params: Params, spare: bool) -> Gradient:
     """An elementwise rule on large arrays, in blocks that fit the cache and on all threads.
 
     It writes over a cotangent that nobody else needs.
@@ -30,17 +36,19 @@ def run_by_blocks(call: Any, cotangent: Any, values: Any, params: dict[Any, Any]
     return by_blocks(call.rule, cotangent, *given, into=cotangent if spare else None)
 
 
-def run_side_by_side(node: Any, cotangent: Any, values: Any, reach: set[Any] | None) -> list[Any]:
+def run_side_by_side(node: Node, cotangent: Cotangent, values: Values, reach: Reach | None) -> list[Gradient]:
     """Run the rules of a node, on a thread each if that pays (two products of matrices, say): a gradient for each input."""
     calls = [call for call in node.plan.calls if reach is None or node.edges[call.position] in reach]
     return call_side_by_side(node.plan, calls, cotangent, values, node.params)
 
 
-def call_side_by_side(plan: Any, calls: Any, cotangent: Any, values: Any, params: Any) -> list[Any]:
+def call_side_by_side(
+    plan: Plan, calls: Sequence[Call], cotangent: Cotangent, values: Values, params: Params
+) -> list[Gradient]:
     """The results of some rules of a plan, aligned with its inputs."""
-    results: list[Any] = [None] * len(plan.needs)
+    results: list[Gradient] = [None] * len(plan.needs)
 
-    def run(call: Any) -> None:
+    def run(call: Call) -> None:
         results[call.position] = call.run(cotangent, values, params)
 
     if type(cotangent) is ndarray and are_worth_a_thread(cotangent, *[v for v in values if type(v) is ndarray]):
@@ -51,13 +59,13 @@ def call_side_by_side(plan: Any, calls: Any, cotangent: Any, values: Any, params
     return results
 
 
-def pull_by_blocks(plan: Any) -> Any:
+def pull_by_blocks(plan: Plan) -> Pull:
     """`plan.pull` of elementwise rules on large arrays. The last writes over the cotangent, if nobody else knows that."""
     calls = plan.calls
     last = calls[-1]
 
-    def pull(cotangent: Any, values: Any, params: Any) -> list[Any]:
-        results: list[Any] = [None] * len(plan.needs)
+    def pull(cotangent: Cotangent, values: Values, params: Params) -> list[Gradient]:
+        results: list[Gradient] = [None] * len(plan.needs)
         for call in calls:
             if type(cotangent) is ndarray:
                 spare = call is last and getrefcount(cotangent) <= REFS and is_own(cotangent)
@@ -69,10 +77,10 @@ def pull_by_blocks(plan: Any) -> Any:
     return pull
 
 
-def pull_side_by_side(plan: Any) -> Any:
+def pull_side_by_side(plan: Plan) -> Pull:
     """`plan.pull` of rules that take long, such as two products of matrices: on a thread each, if that pays."""
 
-    def pull(cotangent: Any, values: Any, params: Any) -> list[Any]:
+    def pull(cotangent: Cotangent, values: Values, params: Params) -> list[Gradient]:
         return call_side_by_side(plan, plan.calls, cotangent, values, params)
 
     return pull
@@ -91,7 +99,7 @@ def _lone_references() -> int:
 REFS = _lone_references()
 
 
-def sum_by_blocks(first: Any, second: Any) -> Any:
+def sum_by_blocks(first: Cotangent, second: Cotangent) -> Cotangent:
     """A sum of cotangents; large ones are added into the first, if that is known to nobody else."""
     if type(first) is ndarray and first.size >= MAYBE_BLOCKED and type(second) is ndarray:
         into = first if getrefcount(first) <= REFS and is_own(first) else None

@@ -8,15 +8,19 @@ torch records and, for inputs that are no matrices, the views around it.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..ops import matmul, shape
 from .node import FREED, Node, fill
 from .tape import wrap
 from .tensor import Tensor
 
+if TYPE_CHECKING:
+    from .basics.types import Array, Edge, Params, Saved, Shape
+    from .op import Op
 
-def rebuild(node: Any) -> None:
+
+def rebuild(node: Node) -> None:
     """Make the node of a layer those that torch records. Not in a pass, and not where the weight is a vector."""
     from .running import running_sweep
 
@@ -29,13 +33,13 @@ def rebuild(node: Any) -> None:
     node.__class__ = Node  # whatever it was shown as before
 
 
-def _weighs_with_vector(node: Any, weight: Tensor | None) -> bool:
+def _weighs_with_vector(node: Node, weight: Tensor | None) -> bool:
     if weight is None and node.edges[1] is None:
         return len(node.edges) == 3 and node.edges[2] is not None and _shape_at(node, 2) == ()  # its bias is a number
     return len(_shape_at(node, 1) if weight is None else weight.shape) == 1
 
 
-def _shape_at(node: Any, place: int) -> tuple[int, ...]:
+def _shape_at(node: Node, place: int) -> tuple[int, ...]:
     """The shape of the input that an edge leads to."""
     edge = node.edges[place]
     if not edge.is_node:
@@ -43,7 +47,7 @@ def _shape_at(node: Any, place: int) -> tuple[int, ...]:
     return tuple(edge.outputs[node.slots[place] if node.slots else 0][0] if edge.outputs else edge.shape)
 
 
-def _product_of_rows(node: Any) -> Any:
+def _product_of_rows(node: Node) -> Node:
     """A new node for the product of all rows as one matrix, of which the given node becomes a view."""
     is_row, biased = len(node.shape) == 1, node.op is matmul.linear_layer
     shape_of_rows = (prod(node.shape[:-1]), node.shape[-1])
@@ -63,11 +67,11 @@ def _product_of_rows(node: Any) -> Any:
     return rows
 
 
-def _as_rows(x: Tensor, made: Any) -> Tensor:
+def _as_rows(x: Tensor, made: Edge) -> Tensor:
     return _seen_otherwise(x, x._array.reshape(-1, x._array.shape[-1]), made)
 
 
-def _make_product(node: Any) -> None:
+def _make_product(node: Node) -> None:
     """Make the node of a layer that of a product with the transposed weight."""
     biased = node.op is matmul.linear_layer
     found = dict(zip(node.plan.saves, node.saved, strict=False))
@@ -91,7 +95,7 @@ def _make_product(node: Any) -> None:
     node.arrays = None  # the engine asks for them, and for writes since
 
 
-def _insert(node: Any, place: int, op: Any, params: Any, made_shape: tuple[int, ...], saved: tuple[Any, ...]) -> None:
+def _insert(node: Node, place: int, op: Op, params: Params | None, made_shape: Shape, saved: Saved) -> None:
     """Put a node between the product and what an edge leads to."""
     edges, slots = list(node.edges), list(node.slots or (0,) * len(node.edges))
     number, plan = (slots[place],) if slots[place] else None, op.plan(1, 1, node.dtype.kind == "c")
@@ -101,7 +105,7 @@ def _insert(node: Any, place: int, op: Any, params: Any, made_shape: tuple[int, 
     node.edges, node.slots = tuple(edges), tuple(slots) if any(slots) else None
 
 
-def _seen_otherwise(x: Tensor, array: Any, made: Any) -> Tensor:
+def _seen_otherwise(x: Tensor, array: Array, made: Edge) -> Tensor:
     """A saved operand in the form that the product takes, with its history."""
     turned = wrap(array)
     turned._storage = x._storage

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .basics.types import Hook, HookPair
 
 _FIELDS = (
     "grad", "inference", "anomaly", "saved_hooks", "dual_level", "profiler", "batch_level", "autocast", "safe", "dispatch",
@@ -29,19 +32,19 @@ class Mode:
     grad: bool
     inference: bool
     anomaly: Any  # None, or the Anomaly settings
-    saved_hooks: tuple[Any, ...]  # pairs (pack, unpack), innermost last
+    saved_hooks: tuple[HookPair, ...]  # pairs (pack, unpack), innermost last
     dual_level: int  # 0 outside forward mode
     profiler: Any  # None, or the object that is told about each operation
     batch_level: int  # 0 outside vmap and batched passes; numbered together with dual_level, innermost highest
     autocast: Any  # None, or the dtype that products take
     safe: int  # 0, ASKED while `safe_gradients` is on, IN_RULES while it is and derivative rules run
     dispatch: tuple[Any, ...]  # objects that run operations in our place (`TorchDispatchMode`), innermost last
-    node_hooks: tuple[Any, ...]  # functions that are called with every new node (`graph.node_creation_hook`)
-    values: tuple[Any, ...]  # of the fields above
+    node_hooks: tuple[Hook, ...]  # functions that are called with every new node (`graph.node_creation_hook`)
+    values: tuple[object, ...]  # of the fields above
     special: bool  # anything but plain grad/no_grad: operations take the general path
     ordinary: bool  # grad mode, and nothing special but batches: backward passes take the short path
 
-    def replace(self, **changes: Any) -> Mode:
+    def replace(self, **changes: object) -> Mode:
         """The mode with some settings changed."""
         values = list(self.values)
         for name, value in changes.items():
@@ -49,10 +52,10 @@ class Mode:
         return _intern(tuple(values))
 
 
-_interned: dict[tuple[Any, ...], Mode] = {}
+_interned: dict[tuple[object, ...], Mode] = {}
 
 
-def _intern(values: tuple) -> Mode:
+def _intern(values: tuple[Any, ...]) -> Mode:
     mode = _interned.get(values)
     if mode is None:
         mode = Mode()
@@ -73,7 +76,7 @@ NO_GRAD = _intern((False, False, None, (), 0, None, 0, None, 0, (), ()))
 _current: ContextVar[Mode] = ContextVar("pullback_mode", default=RECORD)
 
 current_mode: Callable[[], Mode] = _current.get
-set_mode: Callable[[Mode], Any] = _current.set
+set_mode: Callable[[Mode], object] = _current.set
 
 
 transform_depth: ContextVar[int] = ContextVar("pullback_transform", default=0)  # function transforms being run

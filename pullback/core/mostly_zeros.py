@@ -7,37 +7,43 @@ sends it to `log_softmax`, which goes on with the few values. Whoever else asks 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import seams
 
+if TYPE_CHECKING:
+    from .basics.types import Array, Cotangent, DType, Edge, Gradient, Operand, Rule
+    from .engine import Sweep
+    from .node import Node
+    from .tensor import Tensor
+
 
 class MostlyZeros:
     """A short form of an array. Arithmetic with it gives what arithmetic with the whole array gives."""
 
-    dtype: np.dtype[Any]
+    dtype: DType
     size: int = 0  # never so large that it is worth dividing
 
     def dense(self) -> np.ndarray:
         """The whole array."""
         raise NotImplementedError
 
-    def copy(self) -> Any:
+    def copy(self) -> MostlyZeros:
         """The same object: what is added to it makes another one."""
         return self
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Gradient) -> Gradient:
         return self.dense() + other
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: Gradient) -> Gradient:
         return other + self.dense()
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DType | None = None, copy: bool | None = None) -> np.ndarray:
         return self.dense() if dtype is None else self.dense().astype(dtype)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Operand, **options: Any) -> Array:
         given = [value.dense() if isinstance(value, MostlyZeros) else value for value in inputs]
         return getattr(ufunc, method)(*given, **options)
 
@@ -52,7 +58,7 @@ class Rows(MostlyZeros):
         self.numbers: np.ndarray = numbers
         self.values: np.ndarray = values
         self.shape: tuple[int, int] = shape
-        self.dtype: np.dtype[Any] = values.dtype
+        self.dtype: DType = values.dtype
 
     def dense(self) -> np.ndarray:
         """The whole table."""
@@ -60,16 +66,16 @@ class Rows(MostlyZeros):
         np.add.at(out, self.numbers, self.values)
         return out
 
-    def sparse(self) -> Any:
+    def sparse(self) -> Tensor:
         """A sparse tensor of the rows, each as often as it was used, in memory of its own."""
         return seams.make_sparse(
             seams.wrap(np.array(self.numbers[None])), seams.wrap(np.array(self.values)), self.shape
         )
 
-    def astype(self, dtype: Any) -> Rows:
+    def astype(self, dtype: DType) -> Rows:
         return Rows(self.numbers, self.values.astype(dtype), self.shape)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Gradient) -> Gradient:
         if type(other) is not Rows:
             return super().__add__(other)
         numbers = np.concatenate([self.numbers, other.numbers])
@@ -86,7 +92,7 @@ class Picked(MostlyZeros):
         self.values: np.ndarray = values
         self.places: np.ndarray = places
         self.matrix_shape: tuple[int, int] = matrix_shape
-        self.dtype: np.dtype[Any] = values.dtype
+        self.dtype: DType = values.dtype
 
     def dense(self) -> np.ndarray:
         """The whole matrix."""
@@ -107,16 +113,16 @@ class Placed:
     shape: Any = ...  # no array's, so that the engine looks what arrived
     dtype: Any = None
 
-    def __init__(self, values: np.ndarray, index: tuple[Any, ...], rule: Any) -> None:
+    def __init__(self, values: np.ndarray, index: tuple[Any, ...], rule: Rule) -> None:
         self.values: np.ndarray = values
         self.index: tuple[Any, ...] = index
-        self.rule: Any = rule
+        self.rule: Rule = rule
 
-    def dense(self) -> Any:
+    def dense(self) -> Array:
         """The zeros with the values."""
         return self.rule(self.values)
 
-    def into(self, target: Any, waiting: dict[Any, Any], placed: set[Any]) -> Any:
+    def into(self, target: Edge, waiting: dict[Node, Cotangent], placed: set[Node]) -> Cotangent:
         """The zeros with the values, for a node; None if they were added to what waits there."""
         if target in placed and target in waiting:
             waiting[target][(*self.index, ...)] += self.values
@@ -125,7 +131,7 @@ class Placed:
             placed.add(target)
         return self.dense()
 
-    def into_leaf(self, leaf: Any, sweep: Any) -> Any:
+    def into_leaf(self, leaf: Edge, sweep: Sweep) -> Gradient:
         """The same for a leaf."""
         present = sweep.owned.get(leaf)
         if type(present) is np.ndarray and present.dtype is self.values.dtype and sweep.arrivals is None:

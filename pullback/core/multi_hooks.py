@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from .engine import Hooks, Sweep, running
 from .tensor import Tensor, anchor_of
 
+if TYPE_CHECKING:
+    from .basics.types import Edge, Hook
+
 
 class MultiGradHook:
     """Collects gradients pass by pass and calls `fn` when it is time."""
 
-    def __init__(self, tensors: tuple[Tensor, ...], fn: Callable[..., Any], mode: str) -> None:
-        self.targets: list[Any] = [anchor_of(t) if t.grad_fn is None else t.grad_fn for t in tensors]
-        self.fn: Callable[..., Any] = fn
+    def __init__(self, tensors: tuple[Tensor, ...], fn: Hook, mode: str) -> None:
+        self.targets: list[Edge] = [anchor_of(t) if t.grad_fn is None else t.grad_fn for t in tensors]
+        self.fn: Hook = fn
         self.mode: str = mode
         self.passes: WeakKeyDictionary[Sweep, _Collected] = WeakKeyDictionary()
         self.lock: Any = threading.Lock()
@@ -31,7 +34,7 @@ class MultiGradHook:
 
     def receive(self, position: int, gradient: Tensor) -> None:
         """Note a gradient; the last one (or the first, if so asked) calls the function."""
-        sweep = running()
+        sweep: Any = running()
         with self.lock:
             collected = self.passes.get(sweep)
             if collected is None:
@@ -45,7 +48,7 @@ class MultiGradHook:
         elif seen == collected.expected:
             self.fn(collected.gradients)
 
-    def _expected(self, sweep: Any) -> int:
+    def _expected(self, sweep: Sweep) -> int:
         reachable = sweep.reachable()
         return sum(target in reachable for target in self.targets)
 

@@ -9,13 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..utils.hooks import HookDict, RemovableHandle
 from .basics.storage import next_order
 
+if TYPE_CHECKING:
+    from weakref import ReferenceType
 
-class Freed(tuple):
+    from .basics.device import device as Device
+    from .basics.dtypes import dtype as Dtype
+    from .basics.types import Cotangent, DType, Edges, Function, Hook, Operand, Params, Result, Saved, Shape, Slots
+    from .op import Op
+    from .plan import Plan
+    from .saved import RawSaved
+    from .tensor import Tensor
+
+
+class Freed(tuple[()]):
     """Stands for the saved values of a node after a backward pass that did not retain the graph."""
 
 
@@ -28,11 +39,11 @@ class NodeHooks:
     __slots__ = ("tensor_hooks", "retained", "pre", "post", "accumulated")
 
     def __init__(self) -> None:
-        self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] = {}  # by output number
-        self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor that retains its gradient
-        self.pre: dict[int, Callable[..., Any]] = HookDict()
-        self.post: dict[int, Callable[..., Any]] = HookDict()
-        self.accumulated: dict[int, Callable[..., Any]] = HookDict()  # of leaves: called when `.grad` has been written
+        self.tensor_hooks: dict[int, dict[int, Hook]] = {}  # by output number
+        self.retained: dict[int, ReferenceType[Tensor]] = {}  # by output number: the tensor that retains its gradient
+        self.pre: dict[int, Hook] = HookDict()
+        self.post: dict[int, Hook] = HookDict()
+        self.accumulated: dict[int, Hook] = HookDict()  # of leaves: called when `.grad` has been written
 
     def any(self) -> bool:
         """Return True if any hook is left."""
@@ -42,7 +53,7 @@ class NodeHooks:
         )  # fmt: skip
 
 
-def add_hook(hooks: dict[Any, Any], function: Callable[..., Any]) -> RemovableHandle:
+def add_hook(hooks: dict[int, Hook], function: Function) -> RemovableHandle:
     """Add a function to some hooks; the handle takes it away again."""
     handle = RemovableHandle(hooks)
     hooks[handle.id] = function
@@ -52,10 +63,10 @@ def add_hook(hooks: dict[Any, Any], function: Callable[..., Any]) -> RemovableHa
 class InputMetadata:
     """Shape and type of one cotangent a node receives."""
 
-    def __init__(self, shape: Any, dtype: Any, device: Any) -> None:
-        self.shape: Any = shape
-        self.dtype: Any = dtype
-        self.device: Any = device
+    def __init__(self, shape: list[int], dtype: Dtype, device: Device) -> None:
+        self.shape: list[int] = shape
+        self.dtype: Dtype = dtype
+        self.device: Device = device
         self.is_nested_tensor: bool = False
         self.is_cpp_nested_tensor: bool = False
         self.is_tensor_subclass: bool = False
@@ -64,7 +75,7 @@ class InputMetadata:
 class NodeType(type):
     """Node classes are named after the operation: `MulBackward0`."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return type.__instancecheck__(cls, instance) or (
             cls is Node and getattr(type(instance), "is_accumulate_grad", False)
         )
@@ -85,7 +96,7 @@ class Node(metaclass=NodeType):
     order: int  # larger than that of everything it was computed from
     shape: Any  # of the output, and so of the cotangent; None for operations with several
     dtype: Any
-    slots: tuple[Any, ...] | None  # output numbers the edges point to; None when all are 0
+    slots: tuple[int, ...] | None  # output numbers the edges point to; None when all are 0
     params: Any
     general: bool  # hooks or several outputs: not for the engine's short path
 
@@ -94,7 +105,7 @@ class Node(metaclass=NodeType):
     outputs: Any = None  # (shape, dtype) of every output, for operations with several
     hooks: NodeHooks | None = None
     output_storages: Any = None  # {output number: Storage} of saved outputs that others can write
-    notes: dict[Any, Any] | None = None  # metadata, forward traceback in anomaly mode
+    notes: dict[str, Any] | None = None  # metadata, forward traceback in anomaly mode
 
     @property
     def op(self) -> Any:
@@ -130,7 +141,7 @@ class Node(metaclass=NodeType):
         return shown.full_name or type(shown).__name__
 
     @property
-    def next_functions(self) -> tuple[Any, ...]:
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """Where gradients go next: pairs of a node (None for inputs without gradient) and a number."""
         from ..autograd.graph import accumulator_of  # a leaf's AccumulateGrad is made when somebody looks
 
@@ -167,15 +178,15 @@ class Node(metaclass=NodeType):
     def _sequence_nr(self) -> int:
         return int(self.order)
 
-    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+    def register_hook(self, fn: Hook) -> RemovableHandle:
         """Call `fn(grad_inputs, grad_outputs)` after this node has run; it may return new grad_inputs."""
         return add_hook(self.ensure_hooks().post, fn)
 
-    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+    def register_prehook(self, fn: Hook) -> RemovableHandle:
         """Call `fn(grad_outputs)` before this node runs; it may return new grad_outputs."""
         return add_hook(self.ensure_hooks().pre, fn)
 
-    def _register_hook_dict(self, hooks: dict) -> None:
+    def _register_hook_dict(self, hooks: dict[int, Hook]) -> None:
         self.ensure_hooks().post = hooks
 
     def ensure_hooks(self) -> NodeHooks:
@@ -186,7 +197,7 @@ class Node(metaclass=NodeType):
             self.arrays = None
         return self.hooks
 
-    def __call__(self, *grads: Any) -> Any:
+    def __call__(self, *grads: Cotangent) -> Result:
         from .passes import call_node
 
         return call_node(self, grads)
@@ -196,15 +207,15 @@ class Node(metaclass=NodeType):
 
 
 def fill(
-    node: Any,
-    plan: Any,
-    edges: tuple[Any, ...],
-    slots: tuple[Any, ...] | None,
-    saved: tuple[Any, ...],
-    arrays: tuple[Any, ...] | None,
-    params: Any,
-    shape: tuple[Any, ...] | None,
-    dtype: Any,
+    node: Node,
+    plan: Plan,
+    edges: Edges,
+    slots: Slots | None,
+    saved: Saved,
+    arrays: Saved | None,
+    params: Params | None,
+    shape: Shape | None,
+    dtype: DType | None,
     general: bool = False,
 ) -> Any:
     """Fill in a new node: all come by here. (Nodes have no `__init__`: they are made faster without one.)"""
@@ -221,7 +232,7 @@ def fill(
     return node
 
 
-def node_class(name: str, op: Any) -> type[Node]:
+def node_class(name: str, op: Op) -> type[Node]:
     """The Node subclass for one operation, made when it is first recorded.
 
     What the rules name is readable as `_saved_<name>` (under torch's names too), spelled out as properties because a
@@ -253,8 +264,8 @@ def _torch_name(own: str) -> str:
     return _TORCH_NAMES.get(own, own)
 
 
-def _saved_value(name: str) -> Callable[[Node], Any]:
-    def read(node: Node) -> Any:
+def _saved_value(name: str) -> Function:
+    def read(node: Node) -> Operand:
         from .saved import saved_attribute
 
         return saved_attribute(node, name)
@@ -262,8 +273,8 @@ def _saved_value(name: str) -> Callable[[Node], Any]:
     return read
 
 
-def _raw_saved(name: str) -> Callable[[Node], Any]:
-    def read(node: Node) -> Any:
+def _raw_saved(name: str) -> Callable[[Node], RawSaved]:
+    def read(node: Node) -> RawSaved:
         from .saved import raw_saved_attribute
 
         return raw_saved_attribute(node, name)

@@ -8,9 +8,8 @@ fails at import. Calling an Op works on ndarrays, on batched arrays and on Tenso
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -24,6 +23,21 @@ from .kernel import ELEMENTWISE_KINDS, NO_KERNEL, Kernel, chosen_forward, chosen
 from .node import Node, node_class
 from .plan import Call, Plan
 
+if TYPE_CHECKING:
+    from .basics.types import (
+        Array,
+        Cotangent,
+        Formula,
+        Function,
+        Gradient,
+        Operand,
+        Result,
+        Rule,
+        Rules,
+        SaveCode,
+        Source,
+    )
+
 # How forward mode and vmap treat an operation. On single elements: given by partial derivatives; by pullbacks, for complex
 # numbers, too, or as if these were pairs of real ones. Linear in all inputs together (but for conjugates). Linear in each of
 # two inputs; the same with something added, the input `bias` or the first. Anything else.
@@ -32,7 +46,7 @@ KINDS = ("elementwise", "elementwise_pull", "real_pull", "linear", "real_linear"
 # thread of its own; nothing.
 OF_LARGE = ("by blocks", "forward by blocks", "rules side by side", "nothing")
 CASTS = ("as given", "short", "full")  # by autocast: not at all, to its own dtype, to float32
-_dispatching: dict[type[Any], bool] = {}
+_dispatching: dict[type, bool] = {}
 
 
 def _dispatches(kind: type) -> bool:
@@ -43,7 +57,7 @@ def _dispatches(kind: type) -> bool:
     return known
 
 
-def identity_rule(g: Any) -> Any:
+def identity_rule(g: Cotangent) -> Gradient:
     """The rule of what a sum adds as it is. The engine knows it and does not call it."""
     return g
 
@@ -61,12 +75,12 @@ class Rare(NamedTuple):
     title: str | None = None  # what users call it, where that is not the node's name (explaining/)
     # the operations that torch makes of it, which dispatch modes are shown: a name in `torch_names.aten.PARTS`
     taken_apart: str | None = None
-    rebuild: Any = None  # what makes a node those that torch shows, when somebody looks where it leads
+    rebuild: Function | None = None  # what makes a node those that torch shows, when somebody looks where it leads
     # what rules get and give
     undefined_allowed: bool = False  # None for outputs that nothing was computed from
     selects: bool = False  # the rule puts the cotangent at `index` of zeros
     gives_arrays: bool = True  # rules give plain arrays where they are given some
-    engine_rules: dict[str, Callable[..., Any]] = {}  # kernels for the engine alone: they may answer with `Picked`
+    engine_rules: dict[str, Rule] = {}  # kernels for the engine alone: they may answer with `Picked`
     takes_picked: bool = False  # the rule knows what to do with a cotangent that is `Picked`
     multiplies: bool = False  # inside rules under `safe_gradients` the formula runs on arrays in which 0 * inf is 0
     series: str | None = None  # how power series go through it: a recurrence of func/series.py; None by the chain rule
@@ -94,16 +108,16 @@ class Op:
     def __init__(
         self,
         node_name: str,
-        formula: Callable[..., Any],
+        formula: Formula,
         *,
-        rules: dict[str, Callable[..., Any] | None],
+        rules: Rules,
         inputs: tuple[str, ...] | None = None,
-        real_rules: dict[str, Callable[..., Any] | None] | None = None,
-        joint: Callable[..., Any] | None = None,
+        real_rules: Rules | None = None,
+        joint: Rule | None = None,
         kernel: Kernel | None = None,
         kind: str = "op",
-        partials: dict[str, Callable[..., Any] | None] | None = None,
-        pushforward: Callable[..., Any] | None = None,
+        partials: Rules | None = None,
+        pushforward: Rule | None = None,
         batch: Layout | None = None,
         view: bool = False,
         outputs: int = 1,
@@ -115,7 +129,7 @@ class Op:
         hidden_inputs: tuple[int, ...] | None = None,
         differentiable_inputs: int | None = None,
         samples: Samples | None = None,
-        **rare: Any,
+        **rare: object,
     ) -> None:
         self.node_name: str = node_name
         self.name: str = node_name.split("::")[-1].split("Backward")[0]
@@ -135,7 +149,7 @@ class Op:
         self._choose_inputs(hidden_inputs, differentiable_inputs)
         self._deal_with_large(large)
         self.plain: bool = outputs == 1 and not view and not variadic and len(self.inputs) < 6
-        self._plans: dict[Any, Plan] = {}  # made when first needed
+        self._plans: dict[int | tuple[int, int], Plan] = {}  # made when first needed
         # of these, those of real results that are not large, by the set of inputs that require grad
         self.ready: list[Plan | None] = [None] * (1 << min(len(self.inputs), 5))
         self._node_type: type[Node] | None = None
@@ -144,31 +158,35 @@ class Op:
     # --- construction ---
 
     def _take_rules(
-        self, inputs: Any, rules: Any, real_rules: Any, joint: Any, partials: Any, pushforward: Any
+        self,
+        inputs: tuple[str, ...] | None,
+        rules: Rules,
+        real_rules: Rules | None,
+        joint: Rule | None,
+        partials: Rules | None,
+        pushforward: Rule | None,
     ) -> None:
         self.inputs: tuple[str, ...] = inputs or tuple(rules)
-        self.rules: dict[str, Callable[..., Any] | None] = rules
-        self.real_rules: dict[str, Callable[..., Any] | None] = real_rules or rules  # without complex conjugates
-        self.joint: Callable[..., Any] | None = joint  # one rule for all inputs, in place of one for each
-        self.partials: dict[str, Callable[..., Any] | None] | None = partials
-        self.pushforward: Callable[..., Any] | None = pushforward
+        self.rules: Rules = rules
+        self.real_rules: Rules = real_rules or rules  # without complex conjugates
+        self.joint: Rule | None = joint  # one rule for all inputs, in place of one for each
+        self.partials: Rules | None = partials
+        self.pushforward: Rule | None = pushforward
 
-    def _take_formula(self, formula: Callable[..., Any], kernel: Kernel | None) -> None:
-        self.formula: Callable[..., Any] = formula  # the truth, on any kind of array
+    def _take_formula(self, formula: Formula, kernel: Kernel | None) -> None:
+        self.formula: Formula = formula  # the truth, on any kind of array
         self.kernel: Kernel | None = kernel  # the same, faster, on NumPy's
         self._set_forward(formula if kernel is None or kernel.forward is None else self._run_first)
 
-    def _set_forward(self, function: Callable[..., Any]) -> None:
+    def _set_forward(self, function: Function) -> None:
         several = self.kind in ("elementwise", "elementwise_pull") and len(self.inputs) > 1
         at_liberty = several and not hasattr(self.formula, "is_ordered")
-        self.forward: Callable[..., Any] = ordered(function) if at_liberty else function  # what runs on arrays
+        self.forward: Formula = ordered(function) if at_liberty else function  # what runs on arrays
         # of two operands the first alone can make a difference to the order: the tape looks at it, and calls `bare_forward`
         self.reorders: bool = len(self.inputs) == 2 and getattr(self.forward, "deciding", ()) is None
-        self.bare_forward: Callable[..., Any] = (
-            getattr(self.forward, "__wrapped__", function) if self.reorders else self.forward
-        )
+        self.bare_forward: Formula = getattr(self.forward, "__wrapped__", function) if self.reorders else self.forward
 
-    def _run_first(self, *arrays: Any, **params: Any) -> Any:
+    def _run_first(self, *arrays: Array, **params: Any) -> Result:
         """Stands for `forward` until it is first called: to write the choice takes longer than to make it."""
         self._set_forward(chosen_forward(self))
         return self.forward(*arrays, **params)
@@ -219,13 +237,13 @@ class Op:
                 f"a kernel of {self.node_name} is of an input without a rule: {', '.join(self.kernel.rules)}"
             )
 
-    def _check_names(self, rule: Callable[..., Any], parameters: tuple[str, ...] | None) -> None:
+    def _check_names(self, rule: Rule, parameters: tuple[str, ...] | None) -> None:
         for name in rule_names(rule):
             known = self.save_code(name) is not None or name == "needs" or parameters is None or name in parameters
             if not known:
                 raise TypeError(f"a rule of {self.node_name} asks for {name!r}, which is no input, output or parameter")
 
-    def computing(self, formula: Callable[..., Any]) -> Op:
+    def computing(self, formula: Formula) -> Op:
         """The same operation, computed by another function."""
         other = copy(self)
         other._take_formula(formula, self.kernel and self.kernel._replace(forward=None))
@@ -262,7 +280,7 @@ class Op:
         asked = {name for rule in self._all_rules() for name in rule_names(rule)}
         return asked.union(name for name in self.parameters or () if name not in self.inputs)
 
-    def _all_rules(self) -> list[Callable[..., Any]]:
+    def _all_rules(self) -> list[Rule]:
         """Its rules, and what may run in their place."""
         fast = self.kernel or NO_KERNEL
         rules = (*self.rules.values(), self.joint, *fast.rules.values(), fast.joint)
@@ -278,7 +296,7 @@ class Op:
             plan = self._plans[key] = self._make_plan(mask, count, complex_, large)
         return plan
 
-    def plan_for(self, mask: int, count: int, out: Any, large: bool = False) -> Plan | None:
+    def plan_for(self, mask: int, count: int, out: Array, large: bool = False) -> Plan | None:
         """The plan for a result whose inputs in `mask` require grad; None if it cannot carry a gradient."""
         letter = out.dtype.kind
         wanted = mask & self.differentiable_inputs
@@ -293,7 +311,7 @@ class Op:
         rules = self.rules if complex_ else self.real_rules
         fast = NO_KERNEL if complex_ or self.kernel is None else self.kernel
         needs = tuple([bool(mask >> position & 1) for position in range(count)])
-        saves: list[Any] = []
+        saves: list[SaveCode] = []
         calls: list[Call] = []
         joint = None
         if self.joint is not None:
@@ -310,9 +328,9 @@ class Op:
                     calls.append(Call(position, chosen, self._sources(named or chosen, saves)))
         return Plan(self, needs, tuple(saves), tuple(calls), joint, self.rare.keeps_params, large)
 
-    def _sources(self, rule: Callable[..., Any], saves: list[Any]) -> tuple[Any, ...]:
+    def _sources(self, rule: Rule, saves: list[SaveCode]) -> tuple[Source, ...]:
         """Where what a rule names comes from: from `saves`, to which it is added, or from the parameter of that name."""
-        sources: list[Any] = []
+        sources: list[Source] = []
         for name in rule_names(rule):
             code = self.save_code(name)
             if code is not None and code not in saves:
@@ -320,7 +338,7 @@ class Op:
             sources.append(name if code is None else saves.index(code))
         return tuple(sources)
 
-    def save_code(self, name: str) -> Any:
+    def save_code(self, name: str) -> SaveCode:
         """The code in `Plan.saves` of a name that a rule asks for; None for a parameter, or `needs`."""
         if name in self.inputs:
             return self.inputs.index(name)
@@ -334,7 +352,7 @@ class Op:
 
     # --- calling ---
 
-    def __call__(self, *inputs: Any, **params: Any) -> Any:
+    def __call__(self, *inputs: Operand, **params: Any) -> Result:
         for value in inputs:
             if type(value) is not ndarray and _dispatches(type(value)):
                 return value._pullback_apply(self, inputs, params)
@@ -353,7 +371,7 @@ def _rare(node_name: str, given: dict[str, Any]) -> Rare:
     return Rare(**given)
 
 
-def conjugate(value: Any) -> Any:
+def conjugate(value: Operand) -> Array:
     """conj for complex values; real ones as they are."""
     if isinstance(value, complex):
         return value.conjugate()
@@ -362,10 +380,10 @@ def conjugate(value: Any) -> Any:
     return value
 
 
-def _times_partial(partial: Callable, conjugated: bool) -> Callable:
+def _times_partial(partial: Rule, conjugated: bool) -> Rule:
     """The pullback of an elementwise operation from its partial derivative; it asks for the same names."""
     names = partial.__code__.co_varnames[: partial.__code__.co_argcount]
-    rule: Any
+    rule: Any  # has `names`, as rules made here do
     if len(names) == 1:
         rule = (lambda g, u: g * conjugate(partial(u))) if conjugated else (lambda g, u: g * partial(u))
     elif len(names) == 2:
@@ -380,10 +398,10 @@ def _times_partial(partial: Callable, conjugated: bool) -> Callable:
 FIELDS: frozenset[str] = frozenset(Op.__init__.__kwdefaults__ or ()) | frozenset(Rare._fields)
 
 
-def _card(node_name: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _card(node_name: str, given: dict[str, Any]) -> tuple[dict[str, Any], Rules]:
     """The fields among what a constructor was given, and the rules, one for each input in the order of the call."""
     fields: dict[str, Any] = {}
-    rules: dict[str, Any] = {}
+    rules: Rules = {}
     for name, value in given.items():
         if name in FIELDS:
             fields[name] = value
@@ -396,7 +414,7 @@ def _card(node_name: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[s
     return fields, rules
 
 
-def elementwise(node_name: str, forward: Callable[..., Any], **card: Any) -> Op:
+def elementwise(node_name: str, forward: Formula, **card: Any) -> Op:
     """An operation on single elements, given by its partial derivatives (functions of what they name)."""
     fields, partials = _card(node_name, card)
     rules = {name: None if partial is None else _times_partial(partial, True) for name, partial in partials.items()}
@@ -405,17 +423,17 @@ def elementwise(node_name: str, forward: Callable[..., Any], **card: Any) -> Op:
     return Op(node_name, forward, **{**made, **fields})
 
 
-def linear(node_name: str, forward: Callable[..., Any], **card: Any) -> Op:
+def linear(node_name: str, forward: Formula, **card: Any) -> Op:
     """An operation linear in all its array inputs together, given by its transposes."""
     return op(node_name, forward, **{"kind": "linear", **card})
 
 
-def op(node_name: str, forward: Callable[..., Any], **card: Any) -> Op:
+def op(node_name: str, forward: Formula, **card: Any) -> Op:
     """Any other operation, given by its pullbacks (one for each input, or one `joint` rule that is told `needs`)."""
     fields, rules = _card(node_name, card)
     return Op(node_name, forward, rules=rules, **fields)
 
 
-def fused(node_name: str, forward: Callable[..., Any], **card: Any) -> Op:
+def fused(node_name: str, forward: Formula, **card: Any) -> Op:
     """An operation whose further outputs (statistics, indices) carry no gradient: its rule is given the first's alone."""
     return op(node_name, forward, **{"outputs": 0, "first_only": True, **card})

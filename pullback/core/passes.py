@@ -7,7 +7,7 @@ mode, no hooks) goes straight to `walk`.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,8 +23,11 @@ from .reach import leads_only_to, leads_to_hooks
 from .tape import wrap
 from .tensor import Anchor, Tensor
 
+if TYPE_CHECKING:
+    from .basics.types import Cotangent, Edge, Found, Gradient, Result, Root
 
-def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, retain: bool | None) -> Any:
+
+def _ordinary_pass(target: Edge, cotangent: Cotangent, wanted: set[Anchor] | None, retain: bool | None) -> Found:
     """Run an ordinary pass from one node, by a written-out program if one fits; return the four values of `walk`.
 
     A program that has also written the gradients returns `DONE`, one that has made them tensors a dict. None if the pass
@@ -45,7 +48,7 @@ def _ordinary_pass(target: Any, cotangent: Any, wanted: set[Anchor] | None, reta
     return found
 
 
-def run_ordinary_backward(target: Any, cotangent: Any, retain: bool | None, found: Any = None) -> None:
+def run_ordinary_backward(target: Edge, cotangent: Cotangent, retain: bool | None, found: Found = None) -> None:
     """`backward()` from one root to all leaves, in an ordinary pass; `found` is what a program has found already."""
     if found is None:
         if Hooks.of_leaves and leads_to_hooks(target):
@@ -72,14 +75,14 @@ def run_ordinary_backward(target: Any, cotangent: Any, retain: bool | None, foun
 
 
 def gradients_of_leaves(
-    target: Any, slot: int, cotangent: Any, anchors: list[Anchor], retain: bool
+    target: Edge, slot: int, cotangent: Cotangent, anchors: list[Anchor], retain: bool
 ) -> tuple[Tensor, ...] | None:
     """The gradients of leaves, if these are all the leaves there are, each is reached, and the pass is an ordinary one."""
     mode = current_mode()
     if slot or not target.order or target.shape is None or Hooks.in_use or not mode.ordinary:
         return None
     settings, wanted = warning_settings(), set(anchors)
-    found: Any = None
+    found: Found = None
     is_unheard = warnings.filters and warnings.filters[0] is first_filter[0] or warnings_are_dropped()
     if mode is RECORD and settings is usual_settings and is_unheard:
         try:
@@ -126,7 +129,7 @@ def gradients_of_leaves(
 
 
 def backward_to_leaves(
-    roots: list[Any], cotangents: list[Any], retain: bool, record: bool, inputs: list[Any] | None = None
+    roots: list[Root], cotangents: list[Cotangent], retain: bool, record: bool, inputs: list[Root] | None = None
 ) -> None:
     """`backward()`: gradients of all leaves (or only of what is in `inputs`) go to their `.grad`."""
     if transform_depth.get():
@@ -149,8 +152,8 @@ def backward_to_leaves(
 
 
 def backward_to_inputs(
-    roots: list[Any], cotangents: list[Any], inputs: list[Any], retain: bool, record: bool, level: int = 0
-) -> list[Any]:
+    roots: list[Root], cotangents: list[Cotangent], inputs: list[Root], retain: bool, record: bool, level: int = 0
+) -> list[Tensor | None]:
     """Gradients of just these inputs [(node or leaf anchor, output number)]; None where nothing arrived.
 
     `level` is that of the batches, if the cotangents are such.
@@ -175,14 +178,14 @@ def backward_to_inputs(
     return answers
 
 
-def _as_own_tensor(found: Any, own: bool) -> Tensor:
+def _as_own_tensor(found: Gradient, own: bool) -> Tensor:
     """A gradient as a tensor that shares memory with nobody."""
     if type(found) is Rows:
         return found.sparse()
     return wrap(found if own or not isinstance(found, (np.ndarray, np.generic)) else np.array(found))
 
 
-def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
+def call_node(node: Node, grads: tuple[Cotangent, ...]) -> Result:
     """`grad_fn(gradient)`: run one node by hand."""
     expected = 1 if node.outputs is None else len(node.outputs)
     if len(grads) != expected:

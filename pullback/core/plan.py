@@ -6,14 +6,18 @@ An operation makes its plans when they are first needed (`Op.plan`). From each, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .kernel import chosen_rule
 from .node import Node
 from .pulling import make_pull
 from .recording import make_recorder
+
+if TYPE_CHECKING:
+    from .basics.types import Cotangent, Edge, Edges, Function, Gradient, Params, Reach, SaveCode, Source, Values
+    from .written_out.forms import Form
 
 # After how many walks a pass is looked at, to be written out: that takes as long as some hundred walks.
 FIRST_LOOK = 128
@@ -27,13 +31,13 @@ class Call(NamedTuple):
 
     position: int  # of the input whose gradient the rule gives
     rule: Any  # a function of the cotangent and these arguments
-    sources: tuple[Any, ...]  # positions in `Plan.saves`, or names of parameters
+    sources: tuple[Source, ...]  # positions in `Plan.saves`, or names of parameters
 
-    def arguments(self, values: Any, params: Any, needs: Any = None) -> list[Any]:
+    def arguments(self, values: Values, params: Params, needs: Sequence[bool] | None = None) -> list[Any]:
         """The arguments of the rule besides the cotangent."""
         return [values[s] if type(s) is int else needs if s == "needs" else params[s] for s in self.sources]
 
-    def run(self, cotangent: Any, values: Any, params: Any) -> Any:
+    def run(self, cotangent: Cotangent, values: Values, params: Params) -> Gradient:
         """The gradient that the rule makes of a cotangent."""
         return self.rule(cotangent, *self.arguments(values, params))
 
@@ -44,22 +48,22 @@ class Repeats:
     __slots__ = ("programs", "walks", "next_look", "last_form")
 
     def __init__(self, first_look: int = FIRST_LOOK) -> None:
-        self.programs: tuple[Callable[..., Any], ...] = ()  # passes that are written out (see repeats.py)
+        self.programs: tuple[Function, ...] = ()  # passes that are written out (see repeats.py)
         self.walks: int = 0
         self.next_look: int = first_look  # after how many walks a pass is looked at
-        self.last_form: Any = None  # of the pass that was looked at last
+        self.last_form: Form | None = None  # of the pass that was looked at last
 
     def walked(self, count: int) -> bool:
         """A pass over so many nodes was walked: whether to look at it."""
         self.walks += 1
         return self.walks >= (self.next_look if count <= LONG else self.next_look >> SOONER)
 
-    def remember(self, form: Any) -> None:
+    def remember(self, form: Form | None) -> None:
         """A pass that was looked at had this form. The next look is after twice as many walks."""
         self.next_look *= 2
         self.last_form = form
 
-    def add(self, program: Callable[..., Any], most: int) -> None:
+    def add(self, program: Function, most: int) -> None:
         """Keep a pass that was written out, and the latest others."""
         self.programs = (program, *self.programs[: most - 1])
         self.last_form = None
@@ -81,7 +85,7 @@ class Plan:
         self,
         op: Any,
         needs: tuple[bool, ...] = (),
-        saves: tuple[Any, ...] = (),
+        saves: tuple[SaveCode, ...] = (),
         calls: tuple[Call, ...] = (),
         joint: Call | None = None,
         frees: bool = False,
@@ -91,7 +95,7 @@ class Plan:
         self.needs: tuple[bool, ...] = needs
         self.wanted: tuple[int, ...] = tuple([position for position, needed in enumerate(needs) if needed])
         # input number, -1 - output number, ('shape', input number) or a name such as 'arrays'
-        self.saves: tuple[Any, ...] = saves
+        self.saves: tuple[SaveCode, ...] = saves
         self.calls: tuple[Call, ...] = calls  # one for each input that needs a gradient and has a rule of its own
         self.joint: Call | None = joint  # a rule for all inputs together
         self.keeps_output: bool = any([_is_output(code) for code in saves])
@@ -107,7 +111,7 @@ class Plan:
         self.narrower: dict[tuple[bool, ...], Plan] = {}  # for passes that leave some of the inputs out
         self.repeats: Repeats = Repeats()
 
-    def towards(self, edges: tuple[Any, ...], reach: set[Any]) -> Plan:
+    def towards(self, edges: Edges, reach: Reach) -> Plan:
         """The plan for a pass that only goes where it leads to what is asked for."""
         needs = tuple([needed and target in reach for needed, target in zip(self.needs, edges)])
         if needs == self.needs:
@@ -133,7 +137,7 @@ class Plan:
         """Return True if a rule gives the gradient of this input."""
         return self.joint is not None and self.needs[position] or any(call.position == position for call in self.calls)
 
-    def leads(self, node: Node) -> list[Any]:
+    def leads(self, node: Node) -> list[Edge]:
         """Where a node sends cotangents: of `x * x`, one edge has the rule for both."""
         return [edge for position, edge in enumerate(node.edges) if self.has_rule(position)]
 
@@ -145,9 +149,9 @@ class Plan:
         return tuple([c._replace(rule=chosen_rule(self.op, c.rule, own[inputs[c.position]])) for c in self.calls])
 
 
-def _is_output(code: Any) -> bool:
+def _is_output(code: SaveCode) -> bool:
     return code < 0 if type(code) is int else code in ("outs", "extras")
 
 
-def _is_array(code: Any) -> bool:
+def _is_array(code: SaveCode) -> bool:
     return type(code) is int or code in ("arrays", "outs", "extras")

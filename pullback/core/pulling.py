@@ -5,16 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
 
 from .mostly_zeros import Placed
 
+if TYPE_CHECKING:
+    from .basics.types import Cotangent, Function, Gradient, Params, Pull, Values
+    from .plan import Call, Plan
 
-def make_pull(plan: Any) -> Callable[[Any, Any, Any], Any]:
+
+def make_pull(plan: Plan) -> Pull:
     """The function `pull(cotangent, values, params)`: a gradient for each edge, None where there is none to send."""
     if plan.joint is not None:
         from .cotangents import pull_jointly
@@ -34,7 +38,7 @@ def make_pull(plan: Any) -> Callable[[Any, Any, Any], Any]:
     return pull_placed(plan, pull) if plan.calls and plan.places else pull
 
 
-def sources_of(call: Any) -> Any:
+def sources_of(call: Call) -> Any:
     """The sources of a rule's arguments; "g" for the rule that returns its cotangent as it is."""
     from .op import identity_rule
 
@@ -42,7 +46,7 @@ def sources_of(call: Any) -> Any:
 
 
 @cache
-def write_pull(asked: tuple[Any, ...]) -> Callable[..., Any]:
+def write_pull(asked: tuple[Any, ...]) -> Function:
     """For rules that ask for these places of what is saved, and for these parameters."""
     parts: list[str] = []
     rules: list[str] = []
@@ -53,14 +57,14 @@ def write_pull(asked: tuple[Any, ...]) -> Callable[..., Any]:
         parts.append(
             "None" if sources is None else "g" if sources == "g" else f"{rules[-1]}({', '.join(['g', *given])})"
         )
-    make: Callable[..., Any] = eval(f"lambda {', '.join(rules)}: lambda g, v, p: ({', '.join(parts)},)")
+    make: Function = eval(f"lambda {', '.join(rules)}: lambda g, v, p: ({', '.join(parts)},)")
     return make
 
 
-def pull_placed(plan: Any, pull: Any) -> Callable[[Any, Any, Any], Any]:
+def pull_placed(plan: Plan, pull: Pull) -> Pull:
     """Of a selection: its zeros are not made yet."""
 
-    def pull_selection(cotangent: Any, values: Any, params: Any) -> Any:
+    def pull_selection(cotangent: Cotangent, values: Values, params: Params) -> Sequence[Gradient]:
         if type(cotangent) is not ndarray:
             return pull(cotangent, values, params)
         return (Placed(cotangent, params["index"], lambda g: pull(g, values, params)[0]),)

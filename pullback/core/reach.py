@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .basics.types import Reach, Root
+    from .node import Node
 
 
-def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[Any], bool]:
+def nodes_leading_to(roots: list[Root], wanted: Reach) -> tuple[Reach, set[Node], bool]:
     """Find the paths to the wanted targets: (nodes and leaves to send cotangents to, nodes that run, whether that is all)."""
-    seen: set = set()
+    seen: set[Node] = set()
     stack = [target for target, _ in roots]
     leaves_only = True
     while stack:
@@ -22,7 +26,7 @@ def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[
                 stack.append(target)
     if leaves_only:  # all that can be reached is wanted
         return seen | wanted, seen, True
-    run: set = set()
+    run: set[Node] = set()
     for node in sorted(seen, key=lambda node: node.order):
         for target in node.edges:
             if target is not None and (target in wanted or target in run):
@@ -31,7 +35,7 @@ def nodes_leading_to(roots: list[Any], wanted: set[Any]) -> tuple[set[Any], set[
     return run | wanted, run, False
 
 
-def leads_to_hooks(node: Any) -> bool:
+def leads_to_hooks(node: Node) -> bool:
     """Return True if a pass from this node reaches a leaf with hooks."""
     seen = {node}
     stack = [node]
@@ -47,7 +51,7 @@ def leads_to_hooks(node: Any) -> bool:
     return False
 
 
-def leads_only_to(node: Any, wanted: set[Any]) -> bool:
+def leads_only_to(node: Node, wanted: Reach) -> bool:
     """Return True if a pass from this node ends at all of these leaves and at no others."""
     seen = {node}
     stack = [node]

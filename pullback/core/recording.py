@@ -5,17 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .basics.storage import add_reader, next_order, storage_of
 from .mode import transform_depth
 from .node import Node, fill
 from .tensor import Tensor, anchor_of
 
+if TYPE_CHECKING:
+    from .basics.types import Array, Edge, Edges, Function, Operand, Operands, Params, SaveCode, Saved, Shape, Slots
+    from .op import Op
+    from .plan import Plan
 
-def make_recorder(plan: Any, count: int) -> Callable[..., Any]:
+
+def make_recorder(plan: Plan, count: int) -> Function:
     """The function `record(out, dtype, params, *inputs, *arrays)` that makes the node of one application."""
     unusual = plan.op.outputs != 1 or plan.op.rare.copies_before_writes
     if unusual or count > 4 or any(type(code) is str for code in plan.saves):
@@ -23,7 +27,7 @@ def make_recorder(plan: Any, count: int) -> Callable[..., Any]:
     return _write_recorder(count, plan.needs, plan.saves)(plan)
 
 
-def record_any(plan: Any, outs: tuple[Any, ...], params: Any, inputs: tuple[Any, ...]) -> Node:
+def record_any(plan: Plan, outs: tuple[Array, ...], params: Params | None, inputs: Operands) -> Node:
     """The node of one application of any operation."""
     edges, slots = edges_of(inputs, plan.wanted)
     saved, arrays = save(plan, inputs, outs) if plan.saves else ((), ())
@@ -34,7 +38,7 @@ def record_any(plan: Any, outs: tuple[Any, ...], params: Any, inputs: tuple[Any,
     return node
 
 
-def read_by(node: Node, inputs: tuple[Any, ...]) -> None:
+def read_by(node: Node, inputs: Operands) -> None:
     """Let a node have copies of what it saved of these inputs, but for indices, before somebody writes to them."""
     for code in node.plan.saves:
         if type(code) is int and code >= 0:
@@ -44,7 +48,7 @@ def read_by(node: Node, inputs: tuple[Any, ...]) -> None:
 
 
 @cache
-def _write_recorder(count: int, needs: tuple[bool, ...], saves: tuple[Any, ...]) -> Callable[[Any], Any]:
+def _write_recorder(count: int, needs: tuple[bool, ...], saves: tuple[SaveCode, ...]) -> Function:
     places = range(count)
     inputs, arrays = [f"x{i}" for i in places], [f"a{i}" for i in places]
     lines = [f"def record({', '.join(['out', 'dtype', 'params', *inputs, *arrays])}):", "    slots = None"]
@@ -67,7 +71,7 @@ def _write_recorder(count: int, needs: tuple[bool, ...], saves: tuple[Any, ...])
         )
         lines += [f"    if {asked}: refuse_inference()"]
 
-    def found(code: Any, values: str) -> str:
+    def found(code: SaveCode, values: str) -> str:
         if type(code) is tuple:
             return f"a{code[1]}.shape" if needs[code[1]] else f"shape_of(x{code[1]})"
         return "out" if code < 0 else f"{values}{code}"
@@ -90,15 +94,15 @@ def _write_recorder(count: int, needs: tuple[bool, ...], saves: tuple[Any, ...])
     return made["make"]
 
 
-def slots_of(inputs: tuple[Any, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
+def slots_of(inputs: Operands, wanted: tuple[int, ...]) -> tuple[int, ...]:
     """Which outputs of their nodes the wanted inputs are."""
     return tuple([value._output_nr if number in wanted else 0 for number, value in enumerate(inputs)])
 
 
-def edges_of(inputs: tuple[Any, ...], wanted: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+def edges_of(inputs: Operands, wanted: tuple[int, ...]) -> tuple[Edges, Slots | None]:
     """Where the cotangents of the wanted inputs go: to the node that made each, or to the anchor of a leaf."""
-    edges: list[Any] = [None] * len(inputs)
-    slots: list[Any] | None = None
+    edges: list[Edge] = [None] * len(inputs)
+    slots: list[int] | None = None
     for position in wanted:
         value = inputs[position]
         node = value._node
@@ -114,14 +118,14 @@ def edges_of(inputs: tuple[Any, ...], wanted: tuple[int, ...]) -> tuple[tuple[An
     return tuple(edges), None if slots is None else tuple(slots)
 
 
-class SavedList(tuple):
+class SavedList(tuple[Any, ...]):
     """Several saved values under one name (`arrays`, `outs`, or `extras`: all outputs but the first, or first few)."""
 
 
-def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def save(plan: Plan, inputs: Operands, outs: tuple[Array, ...]) -> tuple[Saved, Saved]:
     """Gather what the rules of `plan` named; the second time as bare arrays, for the engine."""
-    saved: list[Any] = []
-    arrays: list[Any] = []
+    saved: list[Operand] = []
+    arrays: list[Array] = []
     for code in plan.saves:
         value = array = value_of(code, plan.op, inputs, outs)
         if type(code) is int and code >= 0:
@@ -137,7 +141,7 @@ def save(plan: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[tup
     return tuple(saved), tuple(arrays)
 
 
-def value_of(code: Any, op: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...]) -> Any:
+def value_of(code: SaveCode, op: Op, inputs: Operands, outs: tuple[Array, ...]) -> Operand:
     """The value that a code of `Plan.saves` stands for in one application of an operation (see `Op.save_code`)."""
     if type(code) is int:
         return inputs[code] if code >= 0 else outs[-1 - code]
@@ -150,7 +154,7 @@ def value_of(code: Any, op: Any, inputs: tuple[Any, ...], outs: tuple[Any, ...])
     return inputs if code == "arrays" else outs[op.rare.extras_from :] if code == "extras" else outs
 
 
-def kept(value: Any) -> Any:
+def kept(value: Operand) -> Operand:
     """The object that a graph keeps for an input: for a leaf that requires grad its anchor, else the input itself."""
     if isinstance(value, Tensor) and value._inference:
         refuse_inference()
@@ -159,7 +163,7 @@ def kept(value: Any) -> Any:
     return value
 
 
-def shape_of(value: Any) -> tuple[Any, ...]:
+def shape_of(value: Operand) -> Shape:
     """The shape of a tensor, an array or a number."""
     return getattr(getattr(value, "_array", value), "shape", ())
 

@@ -7,7 +7,7 @@ The founding question of this library lives here: a root with one element has th
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import float32, ndarray
@@ -29,11 +29,16 @@ from .tensor import Tensor, anchor_of
 from .unbroadcast import dense, unbroadcast_array
 from .views import look_at_history
 
+if TYPE_CHECKING:
+    from .basics.types import Array, Cotangent, DType, Gradient, Output, Outputs, Root, Shape, Targets, Weight
+
 transforms_run = transform_depth.get
 _ONE = float32(1)  # the weight of nearly every loss
 
 
-def backward_from(root: Tensor, gradient: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
+def backward_from(
+    root: Tensor, gradient: Weight, retain_graph: bool | None, create_graph: bool, inputs: Targets
+) -> None:
     """`Tensor.backward`: the common case, one root and plain arguments, without detours."""
     if root._view is not None:
         look_at_history(root)
@@ -179,7 +184,7 @@ def grad(
     return answers if names is None else dict(zip(names, answers, strict=True))
 
 
-def _try_gradients_of_leaves(root: Tensor, inputs: Any, weight: Any, retain: bool) -> tuple[Tensor, ...] | None:
+def _try_gradients_of_leaves(root: Tensor, inputs: Targets, weight: Weight, retain: bool) -> tuple[Tensor, ...] | None:
     """`grad` without detours, for leaves that are all there is to reach; None if it takes more than that."""
     target = root._node
     if target is None:
@@ -206,13 +211,13 @@ def _try_gradients_of_leaves(root: Tensor, inputs: Any, weight: Any, retain: boo
 # --- roots and weights -----------------------------------------------------------------------------------------------
 
 
-def _as_tuple(tensors: Any) -> tuple:
+def _as_tuple(tensors: Targets) -> Outputs:
     if isinstance(tensors, (Tensor, GradientEdge)):
         return (tensors,)
     return tuple(tensors)
 
 
-def _weights_for(outputs: tuple, weights: Any, single: bool) -> tuple:
+def _weights_for(outputs: Outputs, weights: Any, single: bool) -> tuple[Weight, ...]:
     """One weight, or None, for each output. For a single output, anything that makes a tensor will do."""
     if weights is None:
         return (None,) * len(outputs)
@@ -230,7 +235,7 @@ def _weights_for(outputs: tuple, weights: Any, single: bool) -> tuple:
     return weights
 
 
-def _roots(outputs: tuple, weights: tuple, record: bool) -> tuple[list, list]:
+def _roots(outputs: Outputs, weights: tuple[Weight, ...], record: bool) -> tuple[list[Root], list[Cotangent]]:
     roots, cotangents = [], []
     for position, (output, weight) in enumerate(zip(outputs, weights, strict=True)):
         target, slot = root_of(output, position, weight)
@@ -247,7 +252,7 @@ def _roots(outputs: tuple, weights: tuple, record: bool) -> tuple[list, list]:
     return roots, cotangents
 
 
-def root_of(output: Any, position: int, weight: Any) -> tuple[Any, ...]:
+def root_of(output: Output, position: int, weight: Weight) -> Root:
     """The edge a root stands for."""
     if isinstance(output, GradientEdge):
         return _edge_of(output)
@@ -266,7 +271,7 @@ def root_of(output: Any, position: int, weight: Any) -> tuple[Any, ...]:
     return (anchor_of(output), 0) if output._node is None else (output._node, output._output_nr)
 
 
-def _implicit_one(output: Any, shape: tuple, dtype: Any) -> Any:
+def _implicit_one(output: Output, shape: Shape, dtype: DType) -> Array:
     if shape == ():
         if dtype.kind != "c":
             array = getattr(output, "_array", None)  # an edge has none
@@ -281,7 +286,7 @@ def _implicit_one(output: Any, shape: tuple, dtype: Any) -> Any:
     return np.ones(shape, dtype)
 
 
-def needs_weights(output: Any, shape: tuple[Any, ...]) -> RuntimeError:
+def needs_weights(output: Output, shape: Shape) -> RuntimeError:
     """The founding error. Its text is torch's to the letter; the way out is a note, which tracebacks show below it."""
     error = RuntimeError("grad can be implicitly created only for scalar outputs")
     node = getattr(output, "_node", None)
@@ -294,7 +299,7 @@ def needs_weights(output: Any, shape: tuple[Any, ...]) -> RuntimeError:
     return error
 
 
-def _weight_array(weight: Any, shape: tuple, dtype: Any, position: int, output: Any) -> Any:
+def _weight_array(weight: Weight, shape: Shape, dtype: DType, position: int, output: Output) -> Tensor:
     """A given weight as tensor or array of exactly the output's shape, in its dtype."""
     tensor = dense(weight) if isinstance(weight, Tensor) else foreign_weight(weight, dtype)
     array = tensor._array
@@ -313,7 +318,7 @@ def _weight_array(weight: Any, shape: tuple, dtype: Any, position: int, output: 
     return cast(tensor, dtype=dtype)
 
 
-def foreign_weight(weight: Any, dtype: Any) -> Tensor:
+def foreign_weight(weight: Weight, dtype: DType) -> Tensor:
     """Weights given as a number, a list or an ndarray: torch refuses them, we do not."""
     array = np.asarray(weight)
     if array.dtype.kind not in "biufcV":
@@ -323,7 +328,7 @@ def foreign_weight(weight: Any, dtype: Any) -> Tensor:
     return wrap(array)
 
 
-def _shape_mismatch(given: tuple, wanted: tuple, position: int, output: Any) -> None:
+def _shape_mismatch(given: Shape, wanted: Shape, position: int, output: Output) -> None:
     error = RuntimeError(
         f"Mismatch in shape: grad_output[{position}] has a shape of torch.Size({list(given)}) and output[{position}] "
         f"has a shape of torch.Size({list(wanted)})."
@@ -349,7 +354,7 @@ def _warn_cycle() -> None:
 # --- inputs ----------------------------------------------------------------------------------------------------------
 
 
-def _backward_inputs(inputs: Any) -> list | None:
+def _backward_inputs(inputs: Targets) -> list[Output] | None:
     if inputs is None:
         return None
     if hasattr(inputs, "keys"):
@@ -370,7 +375,7 @@ def _backward_inputs(inputs: Any) -> list | None:
     return targets
 
 
-def _grad_inputs(inputs: Any) -> tuple[list | None, list]:
+def _grad_inputs(inputs: Targets) -> tuple[list[str] | None, list[Output]]:
     names = None
     if hasattr(inputs, "keys"):
         inputs = _plain_dict(inputs, "grad")
@@ -382,7 +387,7 @@ def _grad_inputs(inputs: Any) -> tuple[list | None, list]:
     return names, targets
 
 
-def _plain_dict(inputs: Any, function: str) -> dict:
+def _plain_dict(inputs: Targets, function: str) -> dict[str, Output]:
     if type(inputs) is not dict:
         raise TypeError(
             f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types "
@@ -391,7 +396,7 @@ def _plain_dict(inputs: Any, function: str) -> dict:
     return inputs
 
 
-def _edge_of(target: Any) -> tuple:
+def _edge_of(target: Output) -> Root:
     """(node or leaf anchor, output number) of a tensor or a GradientEdge."""
     if isinstance(target, GradientEdge):
         node = target.node
@@ -409,7 +414,7 @@ def _edge_of(target: Any) -> tuple:
 
 
 def _checked_gradient(
-    gradient: Any, key: tuple, target: Any, position: int, allow_unused: bool, materialize: bool, record: bool
+    gradient: Gradient, key: Root, target: Output, position: int, allow_unused: bool, materialize: bool, record: bool
 ) -> Tensor | None:
     if gradient is not None:
         return gradient
@@ -428,12 +433,12 @@ def _checked_gradient(
     return zeros
 
 
-def _described(target: Any) -> str:
+def _described(target: Output) -> str:
     """Describe a tensor at the end of a message: its name in the program, and its shape."""
     return f" {seams.describe_tensor(target)}" if isinstance(target, Tensor) else ""
 
 
-def _calculate_shape(output: Any, grad: Tensor, is_grads_batched: bool) -> tuple:
+def _calculate_shape(output: Output, grad: Tensor, is_grads_batched: bool) -> tuple[Shape, Shape]:
     """The shapes of an output and of its weight that have to agree."""
     shape = Size(metadata_of(*_edge_of(output))[0]) if isinstance(output, GradientEdge) else output.shape
     return shape, Size(grad.shape[1:]) if is_grads_batched else grad.shape

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..autograd.graph import AccumulateGrad, accumulator_of
 from .engine import running as running_sweep
 from .grad_mode import is_multithreading_enabled
 from .node import Node
 
+if TYPE_CHECKING:
+    from .basics.types import Edge
+
 __all__ = ["execution_order", "keeps_graph", "pass_number", "running_node", "running_sweep", "will_run"]
 
 _next_number = count().__next__
 
 
-def running_node() -> Any:
+def running_node() -> Node | AccumulateGrad | None:
     """The node whose rules or hooks are running, None outside of a backward pass."""
     sweep = running_sweep()
     if sweep is None or sweep.place is None:
@@ -63,7 +66,7 @@ def will_run(node: Any) -> bool:
     return node in (sweep.reachable() if sweep.run_only is None else sweep.run_only)
 
 
-def execution_order() -> list[Any]:
+def execution_order() -> list[Node | AccumulateGrad]:
     """All nodes of the running pass in the order in which they run; leaves as soon as their gradient is complete."""
     sweep = running_sweep()
     if sweep is None:
@@ -74,10 +77,10 @@ def execution_order() -> list[Any]:
             "disabled, e.g. by running:\n\nwith torch.autograd.set_multithreading_enabled(False):\n    ..."
         )
     arrivals = dict(sweep.visits())
-    heap: list = []
-    order: list = []
+    heap: list[tuple[int, Node]] = []
+    order: list[Node | AccumulateGrad] = []
 
-    def arrive(target: Any) -> None:
+    def arrive(target: Edge) -> None:
         arrivals[target] -= 1
         if arrivals[target] == 0:
             if target.is_node:

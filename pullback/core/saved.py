@@ -6,7 +6,7 @@ itself recorded (`create_graph=True`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import ndarray
@@ -18,6 +18,10 @@ from .op import identity_rule
 from .recording import SavedList, kept
 from .tape import wrap
 from .tensor import Anchor, Tensor
+
+if TYPE_CHECKING:
+    from .basics.types import Array, DType, Edge, Function, HookPair, Operand, Operands, Root, SaveCode, Shape, Values
+    from .plan import Plan
 
 SECOND_TIME: str = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -44,17 +48,17 @@ class SavedTensor:
 
     __slots__ = ("packed", "unpack", "history", "storage", "version")
 
-    def __init__(self, tensor: Tensor, hooks: tuple[Any, ...], history: tuple[Any, int] | None = None) -> None:
+    def __init__(self, tensor: Tensor, hooks: HookPair, history: Root | None = None) -> None:
         if tensor._is_written is not None:  # the operation is about to write here: hooks get a copy of the old value
             history = history or _history_of(tensor)
             tensor = wrap(np.copy(tensor._array))
-        self.history: tuple[Any, int] = history or _history_of(tensor)
-        self.unpack: Any = hooks[1]
+        self.history: Root = history or _history_of(tensor)
+        self.unpack: Function = hooks[1]
         self.storage: Storage = storage_of(tensor)
         self.version: int = self.storage.version
         self.packed: Any = pack(hooks[0], tensor)
 
-    def array(self, node: Node) -> Any:
+    def array(self, node: Node) -> Array:
         """The value alone, as ordinary backward passes want it."""
         return self._value(node)._array
 
@@ -83,7 +87,7 @@ class SavedTensor:
         return result
 
 
-def arrays_of(node: Node) -> Any:
+def arrays_of(node: Node) -> Values:
     """The node's saved values as arrays, checked for writes since they were saved."""
     saved = node.saved
     if node.plan.frees and saved is not FREED and node.plan.op.rare.keeps_params:
@@ -114,7 +118,7 @@ def arrays_of(node: Node) -> Any:
     return values
 
 
-def _array(node: Node, value: Any) -> Any:
+def _array(node: Node, value: Operand) -> Array:
     if isinstance(value, Tensor):
         if value._storage is not None and value._storage.written > node.order:
             raise RuntimeError(modified(value, node))
@@ -122,7 +126,7 @@ def _array(node: Node, value: Any) -> Any:
     return value.array(node) if type(value) is SavedTensor else value
 
 
-def tensors_of(node: Node) -> list[Any]:
+def tensors_of(node: Node) -> list[Operand]:
     """The node's saved values as tensors with their history."""
     saved = node.saved
     if saved is FREED:
@@ -134,7 +138,7 @@ def tensors_of(node: Node) -> list[Any]:
     return [_with_history(node, position, value) for position, value in enumerate(saved)]
 
 
-def _with_history(node: Node, position: int, value: Any) -> Any:
+def _with_history(node: Node, position: int, value: Operand) -> Operand:
     code = node.plan.saves[position]
     if isinstance(value, Tensor):
         if value._storage is not None and value._storage.written > node.order:
@@ -159,7 +163,7 @@ def _with_history(node: Node, position: int, value: Any) -> Any:
     return value
 
 
-def _as_output(node: Node, number: int, array: Any) -> Tensor:
+def _as_output(node: Node, number: int, array: Array) -> Tensor:
     tensor = wrap(array)
     if node.output_storages is not None:
         tensor._storage = node.output_storages.get(number)
@@ -170,7 +174,7 @@ def _as_output(node: Node, number: int, array: Any) -> Tensor:
     return tensor
 
 
-def _as_input(target: Any, slot: int, unpacked: Tensor) -> Tensor:
+def _as_input(target: Edge, slot: int, unpacked: Tensor) -> Tensor:
     if target is None:
         return unpacked
     if not target.is_node:
@@ -195,7 +199,7 @@ def modified(value: Tensor, node: Node) -> str:
     return describe_write(value._array, value._node, value._output_nr, value._storage, expected, value._name, node)
 
 
-def reshaped(value: Tensor, seen: Any, node: Node) -> str:
+def reshaped(value: Tensor, seen: Array, node: Node) -> str:
     """The complaint about a saved input that was given data of another shape."""
     return (
         f"The size of a tensor that {node.name()} saved, {list(value._array.shape)}, must match what it was in the "
@@ -234,13 +238,13 @@ def _saved_as_it_is(node: Node, number: int) -> bool:
 
 
 class _Meta:
-    def __init__(self, shape: tuple[Any, ...], dtype: Any) -> None:
-        self.shape: tuple[Any, ...] = shape
-        self.dtype: Any = dtype
+    def __init__(self, shape: Shape, dtype: DType) -> None:
+        self.shape: Shape = shape
+        self.dtype: DType = dtype
 
 
 def describe_write(
-    array: Any, producer: Any, output_nr: int, storage: Any, expected: int, name: str | None, node: Node
+    array: Array, producer: Node | None, output_nr: int, storage: Storage, expected: int, name: str | None, node: Node
 ) -> str:
     """The error about a saved value that was written to: which, by whom, what to do."""
     from .basics.dtypes import from_numpy_dtype
@@ -284,7 +288,7 @@ def copy_for_readers(storage: Storage) -> None:
             node.arrays = None
 
 
-def _apart(node: Node, code: Any, value: Any, storage: Storage) -> Any:
+def _apart(node: Node, code: SaveCode, value: Operand, storage: Storage) -> Operand:
     """A saved value, as a copy if it lies in this memory."""
     if isinstance(value, Tensor):
         return (
@@ -306,7 +310,7 @@ AS_IT_IS = (identity_rule, identity_rule)  # hooks that do nothing
 # --- attributes of nodes ---------------------------------------------------------------------------------------------
 
 
-def saved_attribute(node: Node, name: str) -> Any:
+def saved_attribute(node: Node, name: str) -> Operand:
     """`node._saved_<name>`: a saved value as a tensor, or a parameter."""
     position = _position(node, name)
     if position is not None:
@@ -325,7 +329,7 @@ def share_version(node: Node, number: int, output: Tensor) -> None:
     output._storage = node.output_storages.setdefault(number, Storage())
 
 
-def _indices(index: tuple) -> tuple:
+def _indices(index: tuple[Any, ...]) -> tuple[Tensor | None, ...]:
     """An index as torch keeps it: tensors, and None for whole axes."""
     return tuple(wrap(part) if hasattr(part, "dtype") else None for part in index)
 
@@ -391,7 +395,7 @@ class RawSaved:
         tensor = _with_history(self._node, self._position, value) if self._item is None else _shown(value)
         return tensor.owner_or_self() if type(tensor) is Anchor else tensor
 
-    def register_hooks(self, *hooks: Any) -> None:
+    def register_hooks(self, *hooks: Function) -> None:
         """`register_hooks(pack, unpack)`: keep `pack(tensor)`, and get the tensor back from it by `unpack`."""
         if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError(
@@ -426,7 +430,7 @@ FREED_BEFORE_HOOKS: str = (
 )
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: Operand) -> Operand:
     """A saved value as the tensor to show to users."""
     value = getattr(value, "tensor", value)
     if isinstance(value, Tensor):
@@ -434,13 +438,13 @@ def _shown(value: Any) -> Any:
     return None if value is None else wrap(getattr(value, "array", value))
 
 
-def _history_of(tensor: Tensor) -> tuple[Any, int]:
+def _history_of(tensor: Tensor) -> Root:
     if not tensor._requires_grad:
         return (None, 0)
     return (tensor, 0) if tensor._node is None else (tensor._node, tensor._output_nr)
 
 
-def pack(pack_hook: Any, tensor: Tensor) -> Any:
+def pack(pack_hook: Function, tensor: Tensor) -> Any:
     """Run a pack hook; it may not write to what it is given."""
     before = 0 if tensor._storage is None else tensor._storage.version
     from .grad_mode import no_grad
@@ -457,7 +461,7 @@ def pack(pack_hook: Any, tensor: Tensor) -> Any:
     return packed
 
 
-def packed_output(node: Node, number: int, output: Tensor, hooks: tuple[Any, ...]) -> SavedTensor:
+def packed_output(node: Node, number: int, output: Tensor, hooks: HookPair) -> SavedTensor:
     """An output that its own node saves, through a pair of saved-tensor hooks."""
     output = output.detach() if output._node is not None else output
     if output._storage is None:
@@ -465,7 +469,7 @@ def packed_output(node: Node, number: int, output: Tensor, hooks: tuple[Any, ...
     return SavedTensor(output, hooks, (OWN, number))
 
 
-def pack_inputs(plan: Any, inputs: tuple[Any, ...], hooks: tuple[Any, ...]) -> dict[int, SavedTensor]:
+def pack_inputs(plan: Plan, inputs: Operands, hooks: HookPair) -> dict[int, SavedTensor]:
     """The inputs that a plan saves, through a pair of saved-tensor hooks, by their numbers."""
     return {
         code: SavedTensor(kept(inputs[code]), hooks)
@@ -474,7 +478,7 @@ def pack_inputs(plan: Any, inputs: tuple[Any, ...], hooks: tuple[Any, ...]) -> d
     }
 
 
-def pack_saved(node: Node, hooks: tuple[Any, ...], packed: dict[int, SavedTensor]) -> None:
+def pack_saved(node: Node, hooks: HookPair, packed: dict[int, SavedTensor]) -> None:
     """Pass every saved tensor of a new node through the innermost pair of saved-tensor hooks, `packed` ones excepted."""
     entries: list[Any] = []
     for code, value in zip(node.plan.saves, node.saved, strict=True):

@@ -6,7 +6,7 @@ nodes of operations come from `node.py`, those of custom functions from `functio
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..autograd.function import plan_without_rules
 from .basics.notices import warn_user
@@ -14,6 +14,10 @@ from .node import Node, fill
 from .recording import edges_of
 from .tape import wrap
 from .tensor import Tensor
+
+if TYPE_CHECKING:
+    from .basics.types import Cotangent, Gradient
+    from .engine import Sweep
 
 _PLAN = plan_without_rules()
 
@@ -25,7 +29,7 @@ class Error(Node):
     full_name: str = "torch::autograd::Error"
     message: str = ""
 
-    def run(self, sweep: Any, cotangent: Any) -> list[Any]:
+    def run(self, sweep: Sweep, cotangent: Cotangent) -> list[Gradient]:
         """Raise the error."""
         raise RuntimeError(self.message)
 
@@ -36,7 +40,7 @@ class UndefinedGradBackward(Node):
     __module__ = "torch.autograd"
     full_name: str = "torch::autograd::UndefinedGradBackward"
 
-    def run(self, sweep: Any, cotangent: Any) -> list[Any]:
+    def run(self, sweep: Sweep, cotangent: Cotangent) -> list[Gradient]:
         """Send nothing on."""
         return [None] * len(self.edges)
 
@@ -48,7 +52,7 @@ class WarnNotImplemented(Node):
     full_name: str = "WarnNotImplemented"
     message: str = ""
 
-    def run(self, sweep: Any, cotangent: Any) -> list[Any]:
+    def run(self, sweep: Sweep, cotangent: Cotangent) -> list[Gradient]:
         """Warn, and send nothing on."""
         warn_user(self.message)
         return [None] * len(self.edges)
@@ -82,7 +86,7 @@ class UndefinedGrad:
         return _results(_joined(UndefinedGradBackward, tensors), tensors)
 
 
-def _joined(kind: type[Node], tensors: tuple) -> Any:
+def _joined(kind: type[Node], tensors: tuple[Tensor | None, ...]) -> Any:
     wanted = [
         position for position, tensor in enumerate(tensors) if isinstance(tensor, Tensor) and tensor.requires_grad
     ]
@@ -94,7 +98,7 @@ def _joined(kind: type[Node], tensors: tuple) -> Any:
     return node
 
 
-def _results(node: Node, tensors: tuple) -> Any:
+def _results(node: Node, tensors: tuple[Tensor | None, ...]) -> Any:
     results = []
     for number, tensor in enumerate(tensors):
         result = tensor

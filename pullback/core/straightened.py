@@ -6,7 +6,7 @@ Not to be edited: change `tape.py`, then run `python -m tools.straighten`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from numpy import ndarray
 
@@ -19,8 +19,11 @@ from .op import Op
 from .tape import apply, by_blocks
 from .tensor import Tensor, new_object
 
+if TYPE_CHECKING:
+    from .basics.types import Function, Operand, Params, Result
 
-def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Any:
+
+def apply_unary(op: Op, x: Tensor, params: Params | None = None) -> Result:
     """`apply` for one tensor."""
     mode = current_mode()
     if mode.special or not op.plain:
@@ -67,17 +70,17 @@ def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Any:
     return result
 
 
-def binary(op: Op, otherwise: Callable[..., Any] | None = None, itself: Op | None = None) -> Callable[[Any, Any], Any]:
+def binary(op: Op, otherwise: Function | None = None, itself: Op | None = None) -> Callable[[Tensor, Operand], Result]:
     """`apply` for an operation of two operands without parameters, as a function of its own.
 
     The function takes a tensor and anything. It deals with a second tensor of the same real dtype, or a number, in one
     straight line; anything else goes to `otherwise`. For an operand with itself there may be another operation (`x * x`
     saves less).
     """
-    carefully: Callable[..., Any] = otherwise or (lambda a, b: apply(op, (a, b)))
+    carefully: Function = otherwise or (lambda a, b: apply(op, (a, b)))
     itself = itself or op
 
-    def apply_two(a: Any, b: Any) -> Any:
+    def apply_two(a: Operand, b: Operand) -> Result:
         x = a._array
         kind = x.dtype
         if kind is not FLOAT32 and kind is not FLOAT64:

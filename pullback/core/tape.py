@@ -8,8 +8,8 @@ Promotion and argument checks belong to `functional/`; views to `views.py`, writ
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
 
@@ -25,8 +25,11 @@ from .op import Op
 from .recording import record_any
 from .tensor import Tensor, wrap
 
+if TYPE_CHECKING:
+    from .basics.types import Array, Function, Operand, Operands, Params, Result
 
-def apply(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None = None) -> Any:
+
+def apply(op: Op, inputs: Operands, params: Params | None = None) -> Result:
     """Run `op` on tensors, numbers, arrays or None; record it if grad mode is on and an input requires grad."""
     mode = current_mode()
     if mode.special or not op.plain:
@@ -66,7 +69,7 @@ def apply(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None = None)
     return result
 
 
-def by_blocks(function: Any, *arrays: Any, into: Any = None) -> Any:
+def by_blocks(function: Any, *arrays: Array, into: Array | None = None) -> Array:
     """An elementwise function on large arrays, in blocks that fit the cache and on all threads."""
     from ..kernels.large import by_blocks as run  # not part of every program
 
@@ -75,22 +78,22 @@ def by_blocks(function: Any, *arrays: Any, into: Any = None) -> Any:
     return run(function, *arrays, into=into)
 
 
-def apply_unary(op: Op, x: Tensor, params: dict[Any, Any] | None = None) -> Any:
+def apply_unary(op: Op, x: Tensor, params: Params | None = None) -> Result:
     """`apply` for one tensor."""
     return apply(op, (x,), params)
 
 
-def binary(op: Op, otherwise: Callable[..., Any] | None = None, itself: Op | None = None) -> Callable[[Any, Any], Any]:
+def binary(op: Op, otherwise: Function | None = None, itself: Op | None = None) -> Callable[[Tensor, Operand], Result]:
     """`apply` for an operation of two operands without parameters, as a function of its own.
 
     The function takes a tensor and anything. It deals with a second tensor of the same real dtype, or a number, in one
     straight line; anything else goes to `otherwise`. For an operand with itself there may be another operation (`x * x`
     saves less).
     """
-    carefully: Callable[..., Any] = otherwise or (lambda a, b: apply(op, (a, b)))
+    carefully: Function = otherwise or (lambda a, b: apply(op, (a, b)))
     itself = itself or op
 
-    def apply_two(a: Any, b: Any) -> Any:
+    def apply_two(a: Operand, b: Operand) -> Result:
         x = a._array
         kind = x.dtype
         if kind is not FLOAT32 and kind is not FLOAT64:
@@ -114,7 +117,7 @@ def binary(op: Op, otherwise: Callable[..., Any] | None = None, itself: Op | Non
     return apply_two
 
 
-def needs_gradient(op: Op, inputs: tuple[Any, ...]) -> int:
+def needs_gradient(op: Op, inputs: Operands) -> int:
     """The inputs that require grad and can have one, as a bit set."""
     mask = 0
     for position, value in enumerate(inputs):
@@ -126,9 +129,7 @@ def needs_gradient(op: Op, inputs: tuple[Any, ...]) -> int:
     return mask & op.differentiable_inputs
 
 
-def record(
-    op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, result: Tensor, out: Any
-) -> Node | None:
+def record(op: Op, inputs: Operands, params: Params | None, mask: int, result: Tensor, out: Array) -> Node | None:
     """Make the node of a single-output operation and hang it on the result."""
     kind = out.dtype
     if kind.kind not in "fcV" or result._inference:  # integers ('V' is bfloat16), views of inference tensors
@@ -142,7 +143,7 @@ def record(
     return node
 
 
-def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, outs: tuple[Any, ...]) -> Node:
+def make_node(op: Op, inputs: Operands, params: Params | None, mask: int, outs: tuple[Array, ...]) -> Node:
     """The node of one application, with what its rules need saved."""
     out = outs[0]
     plan = op.plan(mask, len(inputs), out.dtype.kind == "c", 0 < op.large_from <= out.size)
@@ -153,8 +154,8 @@ def make_node(op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, ma
 
 
 def finish_many(
-    op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, outs: Any, mask: int
-) -> tuple[Any, ...]:
+    op: Op, inputs: Operands, params: Params | None, outs: Sequence[Array], mask: int
+) -> tuple[Tensor, ...]:
     """Wrap and record the results of an operation with several outputs."""
     results = tuple([wrap(out) for out in outs])
     if op.view:
@@ -165,9 +166,7 @@ def finish_many(
     return results
 
 
-def record_many(
-    op: Op, inputs: tuple[Any, ...], params: dict[Any, Any] | None, mask: int, results: tuple[Any, ...]
-) -> Node:
+def record_many(op: Op, inputs: Operands, params: Params | None, mask: int, results: tuple[Tensor, ...]) -> Node:
     """Record an operation with several results."""
     outs = tuple([result._array for result in results])
     node = make_node(op, inputs, params, mask, outs)

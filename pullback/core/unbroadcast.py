@@ -6,7 +6,7 @@ do the same; a tensor's is recorded.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import ndarray
@@ -17,6 +17,9 @@ from .basics.constants import FLOAT32, FLOAT64, ones
 from .mostly_zeros import Picked
 from .tensor import Tensor
 
+if TYPE_CHECKING:
+    from .basics.types import Array, DType, Gradient, Shape
+
 add_reduce: Any = np.add.reduce
 
 
@@ -25,7 +28,7 @@ def dense(gradient: Tensor) -> Tensor:
     return gradient.to_dense() if type(gradient) is not Tensor and gradient.is_sparse else gradient
 
 
-def unbroadcast_array(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
+def unbroadcast_array(gradient: Gradient, shape: Shape, dtype: DType) -> Gradient:
     """Sum a gradient over the axes that were broadcast, and cast it."""
     have = gradient.shape
     if have != shape:
@@ -46,7 +49,7 @@ def unbroadcast_array(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
     return gradient
 
 
-def sum_to(gradient: Any, shape: tuple[Any, ...]) -> Any:
+def sum_to(gradient: Gradient, shape: Shape) -> Gradient:
     """The transpose of broadcasting `shape` to the gradient's shape."""
     if type(gradient) is not np.ndarray and not isinstance(gradient, np.generic):
         return _sum_tensor_to(gradient, shape)
@@ -73,7 +76,7 @@ def sum_to(gradient: Any, shape: tuple[Any, ...]) -> Any:
     return gradient.reshape(shape)
 
 
-def _check_fits(have: tuple[Any, ...], shape: tuple[Any, ...]) -> None:
+def _check_fits(have: Shape, shape: Shape) -> None:
     """RuntimeError if a gradient can be neither summed nor spread to a shape."""
     extra = len(shape) - len(have)
     if extra < 0 or any(n not in (1, want) for n, want in zip(have, shape[extra:], strict=True)):
@@ -83,7 +86,7 @@ def _check_fits(have: tuple[Any, ...], shape: tuple[Any, ...]) -> None:
         )
 
 
-def _sum_tensor_to(gradient: Any, shape: tuple) -> Any:
+def _sum_tensor_to(gradient: Gradient, shape: Shape) -> Gradient:
     from ..ops.reductions import sum_axes
     from ..ops.shape import expand, reshape
 
@@ -98,7 +101,7 @@ def _sum_tensor_to(gradient: Any, shape: tuple) -> Any:
     return reshape(gradient, shape=tuple(shape)) if extra else gradient
 
 
-def unbroadcast_tensor(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
+def unbroadcast_tensor(gradient: Gradient, shape: Shape, dtype: DType) -> Gradient:
     """`unbroadcast_array` for a recorded pass."""
     if isinstance(gradient, Tensor):
         array = gradient._array
@@ -120,12 +123,12 @@ def unbroadcast_tensor(gradient: Any, shape: tuple[Any, ...], dtype: Any) -> Any
     return gradient
 
 
-def zeros_array(shape: tuple[Any, ...], dtype: Any) -> Any:
+def zeros_array(shape: Shape, dtype: DType) -> Array:
     """Zeros as an array."""
     return np.zeros(shape, dtype)
 
 
-def zeros_tensor(shape: tuple[Any, ...], dtype: Any) -> Any:
+def zeros_tensor(shape: Shape, dtype: DType) -> Tensor:
     """Zeros as a tensor."""
     from .tape import wrap
 

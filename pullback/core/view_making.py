@@ -6,7 +6,7 @@ What a view is, and what a write does to it, is in `views.py`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,8 +19,11 @@ from .tape import apply, needs_gradient, record, wrap
 from .tensor import Tensor, anchor_of, new_object
 from .views import View, link, refresh
 
+if TYPE_CHECKING:
+    from .basics.types import Array, Params
 
-def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
+
+def view_of(op: Op, x: Tensor, params: Params, out: Array) -> Tensor:
     """`tape.apply(op, (x,), params)` for a view whose array `out` is already at hand, in a straight line."""
     mode = current_mode()
     storage = x._storage
@@ -72,7 +75,7 @@ def view_of(op: Op, x: Tensor, params: dict[Any, Any], out: Any) -> Tensor:
     return result
 
 
-def views_of(op: Op, x: Tensor, params: dict[Any, Any]) -> tuple[Any, ...]:
+def views_of(op: Op, x: Tensor, params: Params) -> tuple[Tensor, ...]:
     """`tape.apply(op, (x,), params)` for an operation that gives several views, in a straight line."""
     mode = current_mode()
     storage, parent = x._storage, x._view
@@ -105,7 +108,7 @@ def views_of(op: Op, x: Tensor, params: dict[Any, Any]) -> tuple[Any, ...]:
     return tuple(results)
 
 
-def _view_carefully(op: Op, x: Tensor, params: dict, out: Any, mode: Mode) -> Tensor:
+def _view_carefully(op: Op, x: Tensor, params: Params, out: Array, mode: Mode) -> Tensor:
     if mode.special:
         return apply(op, (x,), params)
     if x._storage is None and not x._moves and x._view is None:

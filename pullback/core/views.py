@@ -7,7 +7,7 @@ on the new history. Version counters live on the `Storage` that all of them shar
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from .node import Node, fill
 from .op import Op, linear
 from .tensor import Anchor, Tensor, anchor_of
 
+if TYPE_CHECKING:
+    from .basics.types import Array, Cotangent, Operand, Params, Steps
+
 
 class View:
     """How a tensor looks at the memory of its base."""
@@ -33,7 +36,7 @@ class View:
     waits: bool = False  # for its base to require grad, which it did not when the view was made
     unrecorded: bool = False  # made itself in no_grad or inference mode, not a later view of such a view
 
-    def __init__(self, base: Tensor, steps: tuple[Any, ...], version: int, origin: str, moves: int = 0) -> None:
+    def __init__(self, base: Tensor, steps: Steps, version: int, origin: str, moves: int = 0) -> None:
         self.base = base
         self.steps = steps
         self.version = version
@@ -47,25 +50,25 @@ def base_of(view: View) -> Tensor:
     return base.owner_or_self() if type(base) is Anchor else base
 
 
-def steps_of(view: View, base: Tensor) -> tuple[Any, ...]:
+def steps_of(view: View, base: Tensor) -> Steps:
     """The steps from the base as it is now. What was reshaped in place is first taken back to what the view saw."""
     moves = base._moves
     return (*reversed(moves[view.moves :]), *view.steps) if moves else view.steps
 
 
-def link(result: Tensor, source: Tensor, op: Op, params: dict[Any, Any] | None, mode: Mode) -> None:
+def link(result: Tensor, source: Tensor, op: Op, params: Params | None, mode: Mode) -> None:
     """Make `result` a view of `source` (or of what `source` is a view of)."""
     _link(result, source, (op, params), "default" if mode.grad else "inference" if mode.inference else "no_grad")
 
 
-def link_output(result: Tensor, source: Tensor, op: Op, params: dict[Any, Any] | None, number: int) -> None:
+def link_output(result: Tensor, source: Tensor, op: Op, params: Params | None, number: int) -> None:
     """Make `result` a view that is output `number` of an operation with several views as outputs."""
     mode = current_mode()
     step = op.rare.output_step(params, number, source._array.shape)
     _link(result, source, step, "several" if mode.grad else "inference" if mode.inference else "no_grad")
 
 
-def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
+def _link(result: Tensor, source: Tensor, step: tuple[Op, Params | None], origin: str) -> None:
     storage = source._storage or storage_of(source)
     parent = source._view
     made_in = origin
@@ -82,7 +85,7 @@ def _link(result: Tensor, source: Tensor, step: tuple, origin: str) -> None:
             origin = parent.origin
         base = parent.base
         if step[0].rare.step_from_base is not None:  # a view of memory does not pass through other views
-            steps: tuple = ((step[0], step[0].rare.step_from_base(step[1], base._array)),)
+            steps: Steps = ((step[0], step[0].rare.step_from_base(step[1], base._array)),)
             view = View(base, steps, storage.version, origin, len(base._moves))
         else:
             view = View(base, (*parent.steps, step), storage.version, origin, parent.moves)
@@ -219,7 +222,7 @@ def replay_on(base: Tensor, tensor: Tensor) -> None:
     adopt_history(tensor, node, 0)
 
 
-def adopt_history(tensor: Tensor, node: Any, output_nr: int) -> None:
+def adopt_history(tensor: Tensor, node: Node, output_nr: int) -> None:
     """Move a tensor to a new node. A tensor that retains its gradient goes on retaining it."""
     old = tensor._node
     tensor._node, tensor._output_nr, tensor._requires_grad = node, output_nr, True
@@ -231,7 +234,7 @@ def adopt_history(tensor: Tensor, node: Any, output_nr: int) -> None:
                 node.ensure_hooks().retained[output_nr] = reference
 
 
-def with_shapes(steps: tuple[Any, ...], array: Any) -> tuple[Any, ...]:
+def with_shapes(steps: Steps, array: Array) -> Steps:
     """The steps with the shape of what each is applied to, which their transposes need."""
     described = []
     for op, params in steps:
@@ -243,14 +246,14 @@ def with_shapes(steps: tuple[Any, ...], array: Any) -> tuple[Any, ...]:
 # --- the operations on histories -------------------------------------------------------------------------------------
 
 
-def after_steps(x: Any, steps: tuple[Any, ...]) -> Any:
+def after_steps(x: Array, steps: Steps) -> Array:
     """Apply the steps, which come with their shapes, to an array."""
     for op, params, _ in steps:
         x = op(x, **(params or {}))
     return x
 
 
-def _replay_transpose(g: Any, steps: tuple) -> Any:
+def _replay_transpose(g: Cotangent, steps: Steps) -> Cotangent:
     for op, params, shape in reversed(steps):
         rule = op.rules[op.inputs[0]]
         given = {"x_shape": shape, **(params or {})}
@@ -266,7 +269,7 @@ replay: Op = linear(
 )
 
 
-def _edited(x: Any, value: Any, steps: tuple) -> Any:
+def _edited(x: Array, value: Operand, steps: Steps) -> Array:
     """A copy of x with `value` where the steps lead to."""
     out = copy(x, "C")
     region = after_steps(out, steps)

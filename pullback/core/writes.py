@@ -8,8 +8,7 @@ is counted on the `Storage` that all views share. How views find out is in `view
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +36,9 @@ from .views import (
     steps_of,
     with_shapes,
 )
+
+if TYPE_CHECKING:
+    from .basics.types import Array, Function, Operands, Params, Steps
 
 
 def _view_of(tensor: Tensor) -> str:
@@ -98,7 +100,7 @@ def check_early(tensor: Tensor, *others: Any) -> None:
     check_writable(tensor, mode, mode.grad and _any_requires_grad(tensor, others))
 
 
-def _any_requires_grad(tensor: Tensor, others: tuple) -> bool:
+def _any_requires_grad(tensor: Tensor, others: Operands) -> bool:
     if tensor.requires_grad:
         return True
     for other in others:
@@ -107,11 +109,11 @@ def _any_requires_grad(tensor: Tensor, others: tuple) -> bool:
     return False
 
 
-def _place(array: np.ndarray) -> tuple:
+def _place(array: np.ndarray) -> tuple[object, ...]:
     return array.ctypes.data, array.shape, array.strides, array.dtype
 
 
-def check_no_overlap(array: Any, source: Any = None) -> None:
+def check_no_overlap(array: Array, source: Array | None = None) -> None:
     """Complain about a write to memory in which several elements share a place, unless `source` is that very memory."""
     if 0 not in array.strides or array.size == 0:
         return
@@ -173,7 +175,7 @@ def keep_tangents(alias: Tensor) -> None:
         alias._tangent = {level: tangent.clone() for level, tangent in alias._tangent.items()}
 
 
-def in_place(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
+def in_place(tensor: Tensor, function: Function, *args: Any, **kwargs: Any) -> Tensor:
     """Compute `function(tensor, ...)` and write the result over `tensor`, keeping history right."""
     mode = current_mode()
     tensor.memory()
@@ -229,7 +231,7 @@ def _aliases_to_read(tensor: Tensor) -> list[Tensor]:
     return [alias, *alias_inner_tensors(alias)]
 
 
-def _computed(function: Callable[..., Any], alias: Tensor, args: tuple, kwargs: dict, mode: Mode) -> Tensor:
+def _computed(function: Function, alias: Tensor, args: Operands, kwargs: dict[str, object], mode: Mode) -> Tensor:
     try:
         return function(alias, *args, **kwargs)
     except NotBatchable as error:
@@ -255,9 +257,9 @@ def _keep_old_values(aliases: list[Tensor]) -> None:
 def write_in_place(
     tensor: Tensor,
     op: Op,
-    others: tuple[Any, ...],
-    params: dict[Any, Any],
-    writer: Callable[..., Any],
+    others: Operands,
+    params: Params,
+    writer: Function,
     overlap: bool = False,
 ) -> Tensor:
     """`in_place` for an operation that changes some elements only and whose rules need neither old nor new values.
@@ -361,7 +363,7 @@ def rebase(tensor: Tensor, result: Tensor) -> None:
         _show_new_node(copied, mode)
 
 
-def _show_new_node(node: Any, mode: Mode) -> None:
+def _show_new_node(node: Node, mode: Mode) -> None:
     from .general import show_new_node
 
     show_new_node(node, mode)
@@ -370,7 +372,7 @@ def _show_new_node(node: Any, mode: Mode) -> None:
 # --- other shapes in place -------------------------------------------------------------------------------------------
 
 
-def reshape_in_place(tensor: Tensor, op: Op, params: dict[Any, Any], back: tuple[Any, ...]) -> Tensor:
+def reshape_in_place(tensor: Tensor, op: Op, params: Params, back: Steps) -> Tensor:
     """Give the tensor itself the shape that a view operation gives. `back` is the step that undoes it.
 
     Of a base, other views are still to be replayed: they saw it in its old shape, which `back` restores.

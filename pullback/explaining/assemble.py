@@ -38,6 +38,7 @@ def _seeds(outputs: tuple, weights: tuple) -> tuple[list, list, list]:
     for position, (output, weight) in enumerate(zip(outputs, weights, strict=True)):
         target, slot = root_of(output, position, weight)
         shape, dtype = metadata_of(target, slot)
+        seed: Any  # a tensor or an array
         if weight is not None:
             seed, origin = _weight_array(weight, shape, dtype, position, output), "given"
         elif int(np.prod(shape)) == 1 and dtype.kind != "c":

@@ -6,32 +6,35 @@ of ones is a sum over rows several times faster than `np.add.reduce`. Everything
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy import ndarray
 
 from .quiet import quiet
 
+if TYPE_CHECKING:
+    from .types import DType
+
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")  # compared by identity: the dtypes of nearly all gradients
 _KEPT = 256  # more than any program repeats; what computes ever new numbers shall not fill the memory
 
 # Numbers that were asked for, as arrays of either dtype: to look there first saves a call. 0.0 and -0.0 look the same to a
 # dict and are never in these.
-numbers: dict[Any, ndarray] = {}
-doubles: dict[Any, ndarray] = {}
-_zeros: dict[Any, ndarray] = {}
+numbers: dict[object, ndarray] = {}
+doubles: dict[object, ndarray] = {}
+_zeros: dict[object, ndarray] = {}
 _ones: tuple[dict[int, ndarray], dict[int, ndarray]] = ({}, {})
 
 
-def number(value: float, kind: np.dtype[Any]) -> ndarray:
+def number(value: float, kind: DType) -> ndarray:
     """A Python number as a 0-d array of dtype float32 or float64."""
     array = (numbers if kind is FLOAT32 else doubles).get(value)
     return _new_number(value, kind) if array is None else array
 
 
 @quiet
-def _new_number(value: float, kind: np.dtype[Any]) -> ndarray:
+def _new_number(value: float, kind: DType) -> ndarray:
     key = value if value else (str(value), kind)
     known = _zeros if not value else numbers if kind is FLOAT32 else doubles
     array = known.get(key)
@@ -43,7 +46,7 @@ def _new_number(value: float, kind: np.dtype[Any]) -> ndarray:
     return array
 
 
-def ones(count: int, kind: np.dtype[Any]) -> ndarray:
+def ones(count: int, kind: DType) -> ndarray:
     """A vector of ones of dtype float32 or float64."""
     known = _ones[kind is FLOAT64]
     vector = known.get(count)

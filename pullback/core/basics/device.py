@@ -60,14 +60,14 @@ class device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[device], tuple[str] | tuple[str, int]]:
         return (device, (self.type,) if self.index is None else (self.type, self.index))
 
     def __enter__(self) -> device:
         defaults.append(place_of(self))
         return self
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         defaults.pop()
 
 
@@ -77,7 +77,7 @@ defaults: list[device] = []
 """Where new tensors go that say nothing about it: the last of these, or the CPU if there is none."""
 
 
-def place_of(value: Any) -> device:
+def place_of(value: object) -> device:
     """The device for a new tensor, `cpu` or `meta`; an error for one that is not here."""
     if value is None or value is cpu:
         return cpu
@@ -97,7 +97,7 @@ def place_of(value: Any) -> device:
     return cpu
 
 
-def require_cpu(value: Any) -> device:
+def require_cpu(value: object) -> device:
     """The CPU; RuntimeError for another device."""
     if place_of(value) is meta:
         raise RuntimeError("Elements cannot be put on device 'meta', whose tensors have none. Use device='cpu'.")

@@ -7,11 +7,14 @@ when somebody first asks for it. Nothing here knows about tensors.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .on_demand import names_on_demand
+
+if TYPE_CHECKING:
+    from .types import DType, Operand
 
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # the categories of promotion, narrowest first
 
@@ -74,7 +77,7 @@ class dtype:
     def __copy__(self) -> dtype:
         return self
 
-    def __deepcopy__(self, memo: dict[Any, Any]) -> dtype:
+    def __deepcopy__(self, memo: dict[int, object]) -> dtype:
         return self
 
 
@@ -110,12 +113,12 @@ complex128: dtype = dtype("complex128", "ComplexDouble", "c10::complex<double>",
 float8_e4m3fn: dtype = dtype("float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", FLOAT, 1, True)
 float8_e5m2: dtype = dtype("float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", FLOAT, 1, True)
 
-ALL_DTYPES: tuple[Any, ...] = (
+ALL_DTYPES: tuple[dtype, ...] = (
     bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64,
     complex64, complex128, float8_e4m3fn, float8_e5m2,
 )  # fmt: skip
 
-ALIASES: dict[Any, Any] = {
+ALIASES: dict[str, dtype] = {
     "bool": bool_, "half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128,
     "short": int16, "int": int32, "long": int64,
 }  # fmt: skip
@@ -135,7 +138,7 @@ LARGEST_HALF = 65504.0  # of float16: a number within fits every floating point 
 _LARGEST = {"float16": LARGEST_HALF, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
 
 
-def number_in(value: Any, kind: np.dtype) -> Any:
+def number_in(value: Operand, kind: DType) -> Operand:
     """A Python number as a NumPy scalar. What does not fit is an error, as in torch; negatives wrap in unsigned dtypes."""
     if isinstance(value, complex) and kind.kind not in "cb":
         if value.imag:
@@ -154,7 +157,7 @@ def number_in(value: Any, kind: np.dtype) -> Any:
     return kind.type(value)
 
 
-def kind_of(x: Any) -> str:
+def kind_of(x: Operand) -> str:
     """NumPy's letter for the kind of elements, "c" for complex numbers: for rules, which run on arrays and tensors alike."""
     kind = x.dtype
     return (kind._numpy if type(kind) is dtype else kind).kind
@@ -323,7 +326,7 @@ def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
     return promote_types(higher, lower)
 
 
-_result_types: dict[tuple[Any, ...], dtype] = {}
+_result_types: dict[tuple[object, ...], dtype] = {}
 
 
 def result_dtype(*operands: tuple[dtype, int]) -> dtype:
@@ -390,10 +393,11 @@ class finfo(_Limits):
         )
 
 
-def _ml_finfo(real: dtype):  # ml_dtypes.finfo, an optional type
+def _ml_finfo(real: dtype) -> Any:  # ml_dtypes.finfo, an optional type
     import ml_dtypes
 
-    return ml_dtypes.finfo(real._numpy)
+    finfo: Any = ml_dtypes.finfo
+    return finfo(real._numpy)
 
 
 class iinfo(_Limits):

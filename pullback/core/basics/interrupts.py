@@ -18,7 +18,10 @@ from _thread import get_ident
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 # Those of `signal` itself make enumerations of what they are given, which takes longer than all the rest.
 _plain: Any = import_module("_signal")
@@ -26,14 +29,16 @@ getsignal, set_handler = _plain.getsignal, _plain.signal
 _INTERRUPT = _plain.SIGINT
 _NAMES = ("SIGALRM", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGPROF", "SIGBREAK")
 _OTHERS = tuple(getattr(_plain, name) for name in _NAMES if hasattr(_plain, name))
-_arrived: dict[int, Any] = {}
+Handler: TypeAlias = Any  # a function of the number and the frame; or what `signal` has in its place
+Held: TypeAlias = Any  # the handler of Ctrl-C, a list of (number, handler), or None where nothing is held
+_arrived: dict[int, FrameType | None] = {}
 
 
-def _remember(number: int, frame: Any) -> None:
+def _remember(number: int, frame: FrameType | None) -> None:
     _arrived[number] = frame
 
 
-def hold() -> Any:
+def hold() -> Held:
     """Have signals wait; returns what `release` is to be given. Call it right before `try`."""
     if get_ident() != threading._main_thread._ident:  # type: ignore[attr-defined]  # another one after a fork
         return None
@@ -46,7 +51,7 @@ def hold() -> Any:
     return handler
 
 
-def release(held: Any) -> None:
+def release(held: Held) -> None:
     """Set handlers back, and call those whose signals have come."""
     if held is None:
         return
@@ -70,9 +75,9 @@ def uninterrupted() -> Iterator[None]:
         release(held)
 
 
-def _hold_all() -> list[tuple[int, Any]] | None:
+def _hold_all() -> list[tuple[int, Handler]] | None:
     """`hold`, where programs handle more than Ctrl-C: a timeout by an alarm, for example."""
-    held: list[tuple[int, Any]] = []
+    held: list[tuple[int, Handler]] = []
     try:
         for number in (*_OTHERS, _INTERRUPT):
             handler = getsignal(number)
@@ -85,7 +90,7 @@ def _hold_all() -> list[tuple[int, Any]] | None:
     return held or None
 
 
-def _set_back(held: list[tuple[int, Any]]) -> None:
+def _set_back(held: list[tuple[int, Handler]]) -> None:
     error = None
     while held:
         try:

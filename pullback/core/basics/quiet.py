@@ -13,14 +13,16 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable
 from contextvars import Context
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .notices import PACKAGE
+
+if TYPE_CHECKING:
+    from .types import Function
 
 try:
     from numpy._core.umath import _extobj_contextvar, _make_extobj
@@ -28,13 +30,13 @@ try:
     _set = _extobj_contextvar.set
     # Ask what is set, switch floating point warnings off, set what was. None enters Python code. Ctrl-C comes right after
     # a call: who asks before `try`, switches inside it and sets back first thing in `finally` leaves nothing behind.
-    warning_settings: Callable[[], Any] = _extobj_contextvar.get
+    warning_settings: Function = _extobj_contextvar.get
     # warnings, which a filter of the package drops; where every context has filters of its own, that is not relied on
     usual_settings: Any = Context().run(warning_settings)
     if getattr(sys.flags, "context_aware_warnings", 0):
         usual_settings = None
-    silence: Callable[[], Any] = partial(_set, _make_extobj(all="ignore"))
-    restore: Callable[[Any], Any] = _set
+    silence: Function = partial(_set, _make_extobj(all="ignore"))
+    restore: Function = _set
     _short, _usual = (_make_extobj(all="ignore", bufsize=size) for size in (128, 8192))
 
     def use_short_buffer(short: bool) -> None:
@@ -58,10 +60,10 @@ except ImportError:  # pragma: no cover - another NumPy
         np.setbufsize(128 if short else 8192)
 
 
-def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+def quiet(function: Function) -> Function:
     """The function with NumPy's floating point warnings switched off."""
 
-    def quietly(*args: Any, **kwargs: Any) -> Any:
+    def quietly(*args: object, **kwargs: object) -> Any:
         settings = warning_settings()
         try:
             silence()
@@ -87,7 +89,7 @@ def drop_warnings() -> None:
     show: Any = getattr(warnings, "_showwarnmsg", None)  # what Python calls for all warnings that filters let through
     if show is not None and not hasattr(show, "passes_over_ours"):
 
-        def show_others(message: Any) -> None:
+        def show_others(message: warnings.WarningMessage) -> None:
             if message.category is not RuntimeWarning or not _is_ours(message.filename):
                 show(message)
 

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import seams
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+    from .types import Function
 
 # Every `x.shape[0]` waits on these.
 _get: Any = tuple.__getitem__
@@ -37,7 +41,7 @@ class Size(tuple[int, ...]):
     def __getitem__(self, index: Any) -> Any:
         return _new(Size, _get(self, index)) if type(index) is slice else _get(self, index)
 
-    def __add__(self, other: Any) -> Size:
+    def __add__(self, other: object) -> Size:
         if not isinstance(other, tuple):
             return NotImplemented
         return tuple.__new__(Size, tuple.__add__(self, other))
@@ -51,7 +55,7 @@ class Size(tuple[int, ...]):
     def __rmul__(self, times: Any) -> Size:
         return self * times
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Size], tuple[tuple[int, ...]]]:
         return Size, (tuple(self),)
 
     def __repr__(self) -> str:
@@ -81,7 +85,7 @@ class ElementCount(int):
         except (IndexError, TypeError):
             return self.sizes[seams.wrap_dim(dim, len(self.sizes), scalar_ok=False)]
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[..., ElementCount], tuple[tuple[int, ...]]]:
         return _count, (self.sizes,)
 
 
@@ -90,20 +94,20 @@ class SizeAttribute(property):
 
     __name__ = "size"
 
-    def __call__(self, tensor: Any, dim: int | None = None) -> Any:
+    def __call__(self, tensor: Tensor, dim: int | None = None) -> Any:
         return tensor.size(dim)
 
 
 class AskedCount(ElementCount):
     """The `size` of a tensor that takes operations over: when it is called, the tensor answers."""
 
-    answer: Callable[..., Any]
+    answer: Function
 
-    def __call__(self, *dim: Any, **named: Any) -> Any:
+    def __call__(self, *dim: object, **named: object) -> Any:
         return self.answer(dim, named)
 
 
-def element_count(tensor: Any) -> ElementCount:
+def element_count(tensor: Tensor) -> ElementCount:
     """The number of elements of a tensor, made once for each shape."""
     shape = tensor._array.shape
     found = _COUNTS.get(shape)

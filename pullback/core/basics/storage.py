@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref as weak_reference
+
+if TYPE_CHECKING:
+    from weakref import ReferenceType
+
+    from ..node import Node
+    from ..tensor import Tensor
 
 next_order: Callable[..., int] = count(1).__next__  # one clock for nodes and writes: what came after what
 
@@ -33,9 +39,11 @@ class Storage:
     # Defaults of the class: every view makes sure that there is a storage, and few of these are ever written.
     version: int = 0
     written: int = 0  # when it was last written, on the clock that numbers nodes
-    recent: deque[Any] | None = None  # times of the last few writes, for error messages
+    recent: deque[int] | None = None  # times of the last few writes, for error messages
     writer: str | None = None  # in anomaly mode: the line that last wrote here
-    readers: list[Any] | None = None  # weak references to nodes that get a copy of what they saved before a write
+    readers: list[ReferenceType[Node]] | None = (
+        None  # weak references to nodes that get a copy of what they saved before a write
+    )
 
     def bump(self) -> None:
         """Count a write. This comes first: Ctrl-C may end the write, or what would follow it."""
@@ -57,7 +65,7 @@ class Storage:
         return self.version - sum(time > order for time in self.recent or ())
 
 
-def bump_all(tensors: Sequence[Any]) -> None:
+def bump_all(tensors: Sequence[Tensor]) -> None:
     """Count one write on the memory of each tensor, all at one time; those of inference mode are not counted."""
     clock.last_write = order = next_order()
     for tensor in tensors:
@@ -88,7 +96,7 @@ def storage_of(tensor: Any) -> Storage:
     return storage
 
 
-def add_reader(storage: Storage, node: Any) -> None:
+def add_reader(storage: Storage, node: Node) -> None:
     """Let a node have a copy of what it saved here before the next write."""
     readers = storage.readers
     if readers is None:

@@ -7,11 +7,14 @@ The switches are `use_deterministic_algorithms` (in `functional/runtime.py`) and
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .dtypes import number_in
+
+if TYPE_CHECKING:
+    from .types import Array
 
 
 class _Settings:
@@ -25,7 +28,7 @@ class _Settings:
 settings = _Settings()
 
 
-def filled(array: Any) -> Any:
+def filled(array: Array) -> Array:
     """An array whose elements nobody has written; NaN, the largest integer or True, if every run is to read the same."""
     if settings.deterministic and settings.fill and isinstance(array, np.ndarray) and array.flags.writeable:
         kind = array.dtype.kind

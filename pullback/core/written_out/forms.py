@@ -7,7 +7,7 @@ most of them are turns of a part that repeats, as the cells of a recurrent netwo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy import ndarray
 
@@ -15,6 +15,9 @@ from ..basics.constants import FLOAT32, FLOAT64
 from ..basics.storage import clock
 from ..node import Node
 from ..plan import LONG, Plan
+
+if TYPE_CHECKING:
+    from ..basics.types import Operand
 
 MOST_STEPS = 1024  # of a form: longer code does not stay in the cache
 MOST_WALKED = 1 << 16  # nodes of a graph that is looked at
@@ -91,7 +94,7 @@ def form_of(executed: list[Node]) -> Form | None:
     return form if len(form.steps) <= MOST_STEPS else None
 
 
-def known(value: Any) -> Known | None:
+def known(value: Operand) -> Known | None:
     """Shape and dtype of an array of real numbers; None for any other value."""
     if type(value) is not ndarray or value.dtype is not FLOAT32 and value.dtype is not FLOAT64:
         return None

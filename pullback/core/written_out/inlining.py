@@ -8,7 +8,7 @@ next. What comes of it is found by trying it on zeros.
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -20,6 +20,9 @@ from ..basics.constants import FLOAT32, FLOAT64, number, ones
 from ..op import identity_rule
 from ..plan import Call
 from .forms import Form, Known
+
+if TYPE_CHECKING:
+    from ..basics.types import Operand
 
 # Functions of elements that give what they give wherever they write it.
 _FUNCTIONS = (*INFIX, *"negative exp log sin cos sinh cosh sqrt tanh sign".split())
@@ -174,7 +177,7 @@ class Expression:
             return f"({texts[0]} {INFIX[term.head][0]} {texts[1]})", ""
         return f"(-{texts[0]})" if term.head == "negative" else f"{term.head}({', '.join(texts)})", ""
 
-    def constant(self, value: Any, term: Term) -> str:
+    def constant(self, value: Operand, term: Term) -> str:
         """A number, as an array of the dtype of what it meets: NumPy takes that sooner."""
         if not term.shape:
             return repr(value)

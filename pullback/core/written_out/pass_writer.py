@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import ndarray
@@ -34,10 +34,13 @@ from .forms import Form, leads_to
 from .inlining import NAMES as INLINED_NAMES
 from .inlining import Inlined, inlined, known_target, summed_over_rows
 
+if TYPE_CHECKING:
+    from ..basics.types import Gradient, Operand
+
 empty: Any = np.empty
 
 
-def unbroadcast_to_node(gradient: Any, target: Node) -> Any:
+def unbroadcast_to_node(gradient: Gradient, target: Node) -> Gradient:
     """A gradient as the cotangent of a node, where it is not of its shape and dtype."""
     if type(gradient) is Picked and target.plan.op.rare.takes_picked:
         return gradient
@@ -130,7 +133,7 @@ class _Writer:
     def write(self, line: str) -> None:
         self.lines.append(self.indent + line)
 
-    def name(self, letter: str, value: Any) -> str:
+    def name(self, letter: str, value: Operand) -> str:
         """The name of a plan or a rule in the code."""
         if value not in self.known:
             self.known[value] = f"{letter}{len(self.known)}"

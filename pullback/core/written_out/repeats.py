@@ -7,13 +7,15 @@ When a form has come back often enough, the pass is written out as a Python func
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..node import Node
 from ..plan import FIRST_LOOK
 from .forms import Form, form_of
 from .pass_writer import source
+
+if TYPE_CHECKING:
+    from ..basics.types import Function
 
 MOST_PROGRAMS = 4  # for one kind of root
 
@@ -32,7 +34,7 @@ def write_out_if_repeated(root: Node, executed: list[Node]) -> None:
         repeats.add(write_out(form), MOST_PROGRAMS)
 
 
-def write_out(form: Form) -> Callable[..., Any]:
+def write_out(form: Form) -> Function:
     """The function `program(root, cotangent, last_write, wanted, retain)` for graphs of this form.
 
     It returns what `walk` does, or None if the graph is another one, or its leaves are not those in the set `wanted`.

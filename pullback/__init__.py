@@ -95,7 +95,7 @@ def _function(name: str) -> Any:
     return value
 
 
-__getattr__ = _names_on_demand(__name__, modules=_SUBMODULES, names=_lazy.NAMES, made=_function)
+_names_on_demand(__name__, modules=_SUBMODULES, names=_lazy.NAMES, made=_function)
 
 
 def __dir__() -> list[str]:

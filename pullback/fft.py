@@ -253,4 +253,4 @@ def rfftfreq(
     return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, requires_grad, out)
 
 
-__getattr__ = names_on_demand(__name__)
+names_on_demand(__name__)

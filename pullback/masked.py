@@ -290,4 +290,4 @@ def logaddexp(
     return _torch["logaddexp"](a, b).to(input.dtype if dtype is None else dtype)
 
 
-__getattr__ = names_on_demand(__name__)
+names_on_demand(__name__)

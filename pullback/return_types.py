@@ -71,4 +71,4 @@ def _result_class(name: str) -> Any:
     return _declared.get(name)
 
 
-__getattr__ = names_on_demand(__name__, made=_result_class)
+names_on_demand(__name__, made=_result_class)

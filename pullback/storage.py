@@ -481,7 +481,7 @@ def _legacy_type(name: str) -> Any:
     return _made[name]
 
 
-__getattr__ = names_on_demand(__name__, made=_legacy_type)
+names_on_demand(__name__, made=_legacy_type)
 _has_warned = False
 
 
@@ -566,7 +566,7 @@ def typed_storage(self: Tensor) -> TypedStorage:
 
 def storage_type(self: Tensor) -> Any:
     """The class of storages of this tensor's dtype."""
-    return __getattr__(f"{self.dtype.type_name}Storage")
+    return _legacy_type(f"{self.dtype.type_name}Storage")
 
 
 def is_storage(obj: Any, /) -> bool:

@@ -65,6 +65,24 @@ def mistakes(model: Block, x: Tensor) -> None:
     model(x).not_there()  # wrong
     optim.Adam(model.parameters(), lr=[1])  # wrong
     F.linear(x, [1])  # wrong
+    nn.Linaer(1, 2)  # wrong
+    torch.distributions.Normall(0, 1)  # wrong
+    optim.Adamm(model.parameters())  # wrong
+    torch.linalg.inverse(x)  # wrong
+    torch.utils.data.Loader([x])  # wrong
+
+
+def loaded_when_asked_for(x: Tensor) -> None:
+    optim.lr_scheduler.StepLR(optim.SGD([x]), 3)
+    torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x))
+    torch.utils.checkpoint.checkpoint(torch.sin, x, use_reentrant=False)
+    torch.autograd.functional.jacobian(torch.sin, x)
+    torch.func.rearrange(x, "a b -> b a")
+    nn.utils.parametrizations.weight_norm(nn.Linear(1, 2))
+    nn.utils.rnn.pad_sequence([x])
+    nn.grad.conv2d_input((1, 1, 4, 4), x, x)
+    torch.multi.scalarization.Constant
+    torch.cuda.amp.autocast()
 """
 
 

@@ -77,4 +77,4 @@ __all__ = [
     "unique_values", "unstack", "var", "vecdot", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 
-__getattr__ = names_on_demand(__name__, modules=("special",), shown=__name__)
+names_on_demand(__name__, modules=("special",), shown=__name__)

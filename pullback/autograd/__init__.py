@@ -35,7 +35,7 @@ __all__ = [
     "set_grad_enabled", "set_multithreading_enabled", "set_safe_gradients",
 ]  # fmt: skip
 
-__getattr__ = names_on_demand(
+names_on_demand(
     __name__,
     modules="_functions anomaly_mode forward_ad function functional grad_mode graph profiler profiler_util variable".split(),
     names={

@@ -192,4 +192,4 @@ def _level(name: str) -> int | None:
     return len(_Levels.entered) - 1 if name == "_current_level" else None
 
 
-__getattr__ = names_on_demand(__name__, made=_level)
+names_on_demand(__name__, made=_level)

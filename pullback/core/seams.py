@@ -5,9 +5,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .basics.on_demand import names_on_demand
 
-__getattr__ = names_on_demand(
+if TYPE_CHECKING:  # functions of many forms: checkers take them as they come
+
+    def __getattr__(name: str) -> Any: ...
+
+
+names_on_demand(
     __name__,
     shown="pullback.core.seams",
     names={

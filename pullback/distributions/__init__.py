@@ -77,4 +77,4 @@ __all__ = [
     "identity_transform", "kl_divergence", "register_kl", "transform_to", "transforms",
 ]  # fmt: skip
 
-__getattr__ = names_on_demand(__name__)
+names_on_demand(__name__)

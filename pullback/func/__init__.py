@@ -27,4 +27,4 @@ __all__ = [
     "jvp", "linearize", "rearrange", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
-__getattr__ = names_on_demand(__name__, names={".patterns": "rearrange"})
+names_on_demand(__name__, names={".patterns": "rearrange"})

@@ -35,7 +35,7 @@ def _placeholder(name: str) -> Any:
     return None if name.startswith("_") else placeholder(f"torch._functorch.{name}")
 
 
-__getattr__ = names_on_demand(__name__, made=_placeholder)
+names_on_demand(__name__, made=_placeholder)
 
 
 def _warn(name: str, successor: str) -> None:

@@ -49,4 +49,4 @@ __all__ = [
 
 matmul = with_own_name(FUNCTIONS["matmul"], "linalg_matmul", "torch.linalg", "matmul")
 
-__getattr__ = names_on_demand(__name__)
+names_on_demand(__name__)

@@ -10,7 +10,7 @@ them. Aggregators are in `aggregation.py`, `columns.py` and `remembering.py`, th
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.basics.on_demand import names_on_demand
 from .accumulation import backward_to_jac, jac_to_grad, mtl_backward
@@ -44,6 +44,9 @@ from .jacobians import (
 )
 from .remembering import CRMOGM, PCD, ExcessMTL, GradVac, MoDo, SDMGrad
 
+if TYPE_CHECKING:
+    from . import scalarization as scalarization
+
 __all__ = [
     "Aggregator", "AlignedMTL", "CAGrad", "CRMOGM", "ConFIG", "Constant", "DualProj", "ExcessMTL", "FairGrad", "GradDrop",
     "GradVac", "IMTLG", "Krum", "MGDA", "Mean", "MoDo", "NashMTL", "PCD", "PCGrad", "Random", "SDMGrad", "Sum",
@@ -53,4 +56,4 @@ __all__ = [
 ]  # fmt: skip
 
 # It needs `nn`, which few who need the rest need.
-__getattr__ = names_on_demand(__name__, modules=("scalarization",), shown=__name__)
+names_on_demand(__name__, modules=("scalarization",), shown=__name__)

@@ -40,4 +40,4 @@ def set_sharing_strategy(new_strategy: str) -> None:
     _strategy = new_strategy
 
 
-__getattr__ = names_on_demand(__name__, made=lambda name: getattr(_multiprocessing, name, None))
+names_on_demand(__name__, made=lambda name: getattr(_multiprocessing, name, None))

@@ -7,13 +7,17 @@ outside (clipping, packing sequences, parametrizations, pruning).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.basics.on_demand import names_on_demand
 from . import attention, functional, init, modules, parallel, parameter, utils
 from .modules import *  # noqa: F403
 from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+
+if TYPE_CHECKING:
+    from . import common_types as common_types
+    from . import grad as grad
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveLogSoftmaxWithLoss",
@@ -62,4 +66,4 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     return result
 
 
-__getattr__ = names_on_demand(__name__, modules=("common_types", "grad"))
+names_on_demand(__name__, modules=("common_types", "grad"))

@@ -38,4 +38,4 @@ __all__ = [
     "swap_in_optimizer_params_and_state",
 ]  # fmt: skip
 
-__getattr__ = names_on_demand(__name__, modules=("functional", "lr_scheduler", "swa_utils"))
+names_on_demand(__name__, modules=("functional", "lr_scheduler", "swa_utils"))

@@ -79,4 +79,4 @@ def functional_step(
     stepper._commit([stepper._plan(group, rows)], written, [])
 
 
-__getattr__ = names_on_demand(__name__, names={f"pullback.optim.{name}": name for name in NAMES})
+names_on_demand(__name__, names={f"pullback.optim.{name}": name for name in NAMES})

@@ -8,4 +8,4 @@ from . import _functional
 __all__ = list(_functional.NAMES)
 
 
-__getattr__ = names_on_demand(__name__, names={"pullback.optim._functional": " ".join(__all__)})
+names_on_demand(__name__, names={"pullback.optim._functional": " ".join(__all__)})

@@ -358,4 +358,4 @@ def _other(name: str) -> Any:
     return vars(_for_others).get(name)
 
 
-__getattr__ = names_on_demand(__name__, made=_other)
+names_on_demand(__name__, made=_other)

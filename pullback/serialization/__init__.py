@@ -42,7 +42,7 @@ _NAMES_IN = {
 FileLike = str | os.PathLike[str] | IO[bytes]
 
 
-__getattr__ = names_on_demand(__name__, names=_NAMES_IN)
+names_on_demand(__name__, names=_NAMES_IN)
 
 
 def save(

@@ -190,4 +190,4 @@ def _constructor(name: str) -> Any:
     return None if kind is None else lambda *args: sparse_coo_tensor(*args, dtype=kind)
 
 
-__getattr__ = names_on_demand(__name__, made=_constructor)
+names_on_demand(__name__, made=_constructor)

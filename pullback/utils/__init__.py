@@ -26,4 +26,4 @@ _submodules = (
     "model_zoo", "tensorboard",
 )  # fmt: skip
 
-__getattr__ = names_on_demand(__name__, modules=_submodules, names={".swapping": "swap_tensors"})
+names_on_demand(__name__, modules=_submodules, names={".swapping": "swap_tensors"})

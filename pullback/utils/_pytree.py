@@ -351,4 +351,4 @@ def _other(name: str) -> Any:
     return getattr(node, verb) if node is not None and verb in ("flatten", "unflatten") else None
 
 
-__getattr__ = names_on_demand(__name__, made=_other)
+names_on_demand(__name__, made=_other)

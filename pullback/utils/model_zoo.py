@@ -10,4 +10,4 @@ load_url = load_state_dict_from_url = hub.load_state_dict_from_url
 __all__ = ["load_state_dict_from_url", "load_url"]
 
 
-__getattr__ = names_on_demand(__name__, names={"tqdm": "tqdm"})
+names_on_demand(__name__, names={"tqdm": "tqdm"})

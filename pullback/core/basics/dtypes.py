@@ -180,7 +180,7 @@ def _mentioned(name: str) -> dtype | None:
     return named_only(name) if name in NAMED_ONLY else None
 
 
-__getattr__ = names_on_demand(__name__, made=_mentioned)
+names_on_demand(__name__, made=_mentioned)
 
 
 def _load_extension_dtype(wanted: dtype) -> np.dtype:

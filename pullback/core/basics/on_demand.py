@@ -1,6 +1,6 @@
 """Names that are loaded when somebody first asks for them, so that other programs do not wait for what is behind them.
 
-A module with such names says `__getattr__ = names_on_demand(__name__, ...)`, and that is all there is to it; `imported` finds
+A module with such names says `names_on_demand(__name__, ...)`, and that is all there is to it; `imported` finds
 the same place for those that keep it themselves. Where the functions of tensors are is written in `functional/names.py`.
 """
 
@@ -32,8 +32,8 @@ def names_on_demand(
     names: Mapping[str, str] = MappingProxyType({}),
     made: Callable[[str], Any] | None = None,
     shown: str | None = None,
-) -> Callable[[str], Any]:
-    """The `__getattr__` of a module: `modules` are below it, `names` are those in each of some other modules, in a row.
+) -> None:
+    """Give a module a `__getattr__`: `modules` are below it, `names` are those in each of some other modules, in a row.
 
     These are `.relative` to this package or not; a name that is another one there is written `name:there`. `made`
     gives what is to be made of any further name, every time it is asked for, and None for those that are not known.
@@ -60,4 +60,5 @@ def names_on_demand(
         setattr(sys.modules[module], name, value)
         return value
 
-    return find
+    # Not by `def __getattr__` in the module: type checkers would take every misspelled name for one of these.
+    vars(sys.modules[module])["__getattr__"] = find

@@ -86,4 +86,4 @@ def _step(name: str) -> Any:
 
 
 # `grad` is the module, which is made of what is here.
-__getattr__ = names_on_demand(__name__, names={"pullback.nn": "grad"}, made=_step)
+names_on_demand(__name__, names={"pullback.nn": "grad"}, made=_step)

@@ -44,4 +44,4 @@ __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_
            "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "weight_norm",
            *" ".join(_HOMES.values()).split(), *_MODULES]  # fmt: skip
 
-__getattr__ = names_on_demand(__name__, modules=(*_MODULES, *[home[1:] for home in _HOMES]), names=_HOMES)
+names_on_demand(__name__, modules=(*_MODULES, *[home[1:] for home in _HOMES]), names=_HOMES)

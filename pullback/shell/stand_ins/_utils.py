@@ -115,4 +115,4 @@ def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, hooks: Any,
     return parameter
 
 
-__getattr__ = names_on_demand(__name__, names={"pullback.utils.data._utils.worker": "ExceptionWrapper KeyErrorMessage"})
+names_on_demand(__name__, names={"pullback.utils.data._utils.worker": "ExceptionWrapper KeyErrorMessage"})

@@ -63,4 +63,4 @@ list: Callable[..., Any]
 load = list = help = download_url_to_file = _refuse
 
 
-__getattr__ = names_on_demand(__name__, names={"tqdm": "tqdm"})  # torch has the package's progress bar under this name
+names_on_demand(__name__, names={"tqdm": "tqdm"})  # torch has the package's progress bar under this name

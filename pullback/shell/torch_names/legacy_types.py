@@ -125,4 +125,4 @@ class OutOfMemoryError(RuntimeError):
 AcceleratorError = RuntimeError
 
 
-__getattr__ = names_on_demand(__name__, made=tensor_type)
+names_on_demand(__name__, made=tensor_type)

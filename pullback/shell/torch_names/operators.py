@@ -267,7 +267,7 @@ def _operators_of(name: str) -> OperatorNamespace | None:
     return None if name.startswith("_") or name[:1].isupper() else namespace(name)
 
 
-__getattr__ = names_on_demand(__name__, made=_operators_of, shown="torch.ops")
+names_on_demand(__name__, made=_operators_of, shown="torch.ops")
 
 
 def load_library(path: str) -> NoReturn:

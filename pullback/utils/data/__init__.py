@@ -40,4 +40,4 @@ __all__ = [
     "random_split",
 ]  # fmt: skip
 
-__getattr__ = names_on_demand(__name__)
+names_on_demand(__name__)

@@ -334,4 +334,4 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         return self._fetcher.fetch(next(self._sampler_iter))
 
 
-__getattr__ = names_on_demand(__name__, names={"pullback.utils.data._multiprocess": "_MultiProcessingDataLoaderIter"})
+names_on_demand(__name__, names={"pullback.utils.data._multiprocess": "_MultiProcessingDataLoaderIter"})

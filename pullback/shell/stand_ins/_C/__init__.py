@@ -154,7 +154,7 @@ def _switch(name: str) -> Any:
     return (lambda *values: None) if name.startswith("_jit_set_") else None
 
 
-__getattr__ = names_on_demand(
+names_on_demand(
     __name__, modules=("_nn", "_functorch"), made=_switch,
     names={"pullback.linalg": "_LinAlgError:LinAlgError", "pullback": "Generator"},
 )  # fmt: skip

@@ -20,4 +20,4 @@ def _class_of_nodes(name: str) -> Any:
     return next((kind for kind in Node.__subclasses__() if kind.__name__ == name and kind.op is not None), None)
 
 
-__getattr__ = names_on_demand(__name__, made=_class_of_nodes)
+names_on_demand(__name__, made=_class_of_nodes)

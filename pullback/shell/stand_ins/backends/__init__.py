@@ -13,7 +13,7 @@ from pullback.core.basics.on_demand import names_on_demand
 
 _submodules = ("cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "quantized")
 
-__getattr__ = names_on_demand(__name__, modules=_submodules)
+names_on_demand(__name__, modules=_submodules)
 
 
 @contextmanager

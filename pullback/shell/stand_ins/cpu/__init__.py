@@ -33,4 +33,4 @@ def is_initialized() -> bool:
     return True
 
 
-__getattr__ = names_on_demand(__name__, modules=("amp",))
+names_on_demand(__name__, modules=("amp",))

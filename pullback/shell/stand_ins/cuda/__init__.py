@@ -224,7 +224,7 @@ if TYPE_CHECKING:
     from . import amp as amp
     from . import nvtx as nvtx
 
-__getattr__ = names_on_demand(
+names_on_demand(
     __name__,
     modules=("amp", "nvtx"),
     names={"pullback.shell.torch_names.legacy_types": "OutOfMemoryError"},

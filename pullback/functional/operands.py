@@ -61,7 +61,9 @@ def as_operand(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value
     if isinstance(value, np.generic):  # before numbers: np.float64 is a float, and would widen a float32 array
-        return value.item() if value.dtype.kind in "biufc" else None
+        if value.dtype.kind in "biufc":
+            return value.item()
+        return float(value) if value.dtype.kind == "V" and not isinstance(value, np.void) else None  # of ml_dtypes
     if isinstance(value, NUMBERS):
         return value
     # Classes made from lists and tuples have operators of their own.

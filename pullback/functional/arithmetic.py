@@ -19,7 +19,7 @@ from ..core.tensor import Tensor
 from ..ops import pointwise as ops
 from .checks import apply_broadcast, need_first_tensor, need_one_tensor, not_implemented_for, warn_of_older_form
 from .numpy_operands import result_of_numpy
-from .operands import NUMBERS, as_operand, as_tensor, broadcast_error, need_room, operand, promote
+from .operands import NUMBERS, SMALLEST_TOO_LARGE, as_operand, as_tensor, broadcast_error, need_room, operand, promote
 from .refusals import must_be_tensor
 from .registry import public
 
@@ -162,6 +162,11 @@ def _first(input: Any, other: Any) -> Tensor:
         return input
     if type(input) in (int, float) and isinstance(other, Tensor) and other._array.dtype.kind in "fc":
         return wrap(np.asarray(input, other._array.dtype))
+    if type(input) is int and type(other) is int and max(input, other) >= SMALLEST_TOO_LARGE:
+        raise RuntimeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote Long and UInt64: of "
+            f"{input} and {other}, one does not fit int64. Make tensors of another dtype of them first."
+        )
     return as_tensor(input)
 
 

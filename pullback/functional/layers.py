@@ -111,6 +111,8 @@ def native_group_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Group norm, and the mean and the inverse standard deviation it used, (N, group)."""
+    if group <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {group}")
     rows = input.detach().reshape((N, group, -1))
     return F.group_norm(input, group, weight, bias, eps), rows.mean(2), _inverse_deviation(rows, 2, eps)
 

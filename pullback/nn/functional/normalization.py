@@ -106,7 +106,8 @@ def rms_norm(
     if input._array.dtype.kind == "c":
         input = input.contiguous()
         axis = tuple(range(input.ndim - len(shape), input.ndim))
-        scale = ((input * input).mean(axis, True) + (eps or 0)).rsqrt()
+        least = np.finfo(input._array.dtype).eps if eps is None else eps
+        scale = ((input * input).mean(axis, True) + float(least)).rsqrt()
         return input * scale if weight is None else input * scale * weight
     return apply(ops.rms_norm, (input, weight), {"axes": len(shape), "eps": eps})[0]
 
@@ -214,6 +215,8 @@ def group_norm(
     if num_groups <= 0 or channels % num_groups:
         if num_groups == 0:
             raise ZeroDivisionError("integer division or modulo by zero")
+        if num_groups < 0:
+            raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(input.shape)} and num_groups={num_groups}"

@@ -23,18 +23,26 @@ from ...transforms.arrays.randomness import draw_batched
 from ._common import constant, generator, ints, layer_function
 
 Sizes = int | Sequence[int]
+_TOO_LARGE = 2**31  # for windows and their steps, which torch counts in 32 bits
 _COUNTS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
 def _sizes(value: Any, axes: int, name: str, function: str) -> tuple[int, ...]:
     if type(value) is int:
-        return (in_64_bits(value, function, name),) * axes
-    if isinstance(value, (tuple, list)):
-        if len(value) == 1:
-            return (in_64_bits(value[0].__index__(), function, name),) * axes
-        if len(value) != axes:
-            raise RuntimeError(f"{function}: {name} must either be a single int, or a tuple of {_COUNTS[axes]}")
-    return ints(value, axes, name)
+        sizes = (in_64_bits(value, function, name),) * axes
+    elif isinstance(value, (tuple, list)) and len(value) == 1:
+        sizes = (in_64_bits(value[0].__index__(), function, name),) * axes
+    elif isinstance(value, (tuple, list)) and len(value) != axes:
+        raise RuntimeError(f"{function}: {name} must either be a single int, or a tuple of {_COUNTS[axes]}")
+    else:
+        sizes = ints(value, axes, name)
+    counted = name != "output_size" and function != "max_pool1d"
+    if counted and not -_TOO_LARGE <= min(sizes) <= max(sizes) < _TOO_LARGE:
+        raise RuntimeError(
+            f"value cannot be converted to type int without overflow: the {name} of {function}() has 32 bits, which "
+            f"{value} does not fit"
+        )
+    return sizes
 
 
 def _strides(value: Any, kernel: tuple, axes: int, function: str) -> tuple[int, ...]:

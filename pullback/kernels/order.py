@@ -170,7 +170,8 @@ def keeping_channels(function: Callable[..., Any], *ranks: int, inputs: int = 1)
 def with_steps_of(array: Any) -> Any:
     """A copy with the very steps of an array, gaps included, unless elements of it share memory."""
     reach = sum((size - 1) * abs(step) for size, step in zip(array.shape, array.strides, strict=True))
-    if array.flags.c_contiguous or not array.size or 0 in array.strides or min(array.strides) < 0:
+    repeated = any(step <= 0 and size > 1 for size, step in zip(array.shape, array.strides, strict=True))
+    if array.flags.c_contiguous or not array.size or repeated:
         out = empty_like(array)
     else:
         out = np.ndarray(array.shape, array.dtype, np.empty(reach + array.itemsize, np.uint8), 0, array.strides)

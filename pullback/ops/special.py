@@ -144,7 +144,14 @@ bessel_quotient: Op = elementwise(
     x=lambda x, order, sign: sign * x * bessel_quotient(x, order=order + 1, sign=sign),
 )
 i0: Op = elementwise("I0Backward0", kernels.i0, x=lambda x: i1(x))
-i1: Op = elementwise("SpecialI1Backward0", kernels.i1, x=lambda x: i0(x) - bessel_quotient(x, order=1, sign=1))
+
+
+def _i1_slope(x: Any, out: Any) -> Any:
+    small = np.abs(x) < 0.05  # there the series, as quotients of small numbers lose digits in later derivatives
+    return i0(x) - np.where(small, bessel_quotient(x, order=1, sign=1), out / np.where(small, 1, x))
+
+
+i1: Op = elementwise("SpecialI1Backward0", kernels.i1, x=_i1_slope)
 i0e: Op = elementwise("SpecialI0EBackward0", kernels.i0e, x=lambda x, out: i1e(x) - np.sign(x) * out)
 i1e: Op = elementwise(
     "SpecialI1EBackward0", kernels.i1e, x=lambda x, out: i0e(x) - np.sign(x) * out - _ratio(out, x, 0.5)

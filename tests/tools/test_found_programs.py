@@ -162,6 +162,49 @@ PROGRAMS = {
         for data in ["1", "3", "2, 2"]
     },
     **{
+        f"numbers beside bfloat16, recorded twice: {call}": [
+            "v1 = leaf(1, (2,), dtype='bfloat16', requires_grad=True)", f"v2 = {call}",
+            "g1 = T.autograd.grad(v2.float().square().sum(), v1, create_graph=True)",
+            "g2 = T.autograd.grad(g1[0].float().square().sum(), v1, create_graph=True)",
+        ]
+        for call in ["T.sub(v1, v1, alpha=2).erf()", "v1*True", "v1/True", "v1.lerp(v1*2, 0.5)"]
+    },
+    **{
+        f"zeros of {dtype} have a root mean square": [
+            f"v1 = leaf(1, (2,), dtype={dtype!r})*0", "v1.requires_grad_()", "v2 = T.nn.functional.rms_norm(v1, (2,))",
+            "v3 = T.nn.functional.rms_norm(v1 + 1e-9j, (2,))", "v2.abs().sum().backward()",
+        ]
+        for dtype in ["complex64", "complex128"]
+    },
+    "a second derivative through a Bessel function's result": [
+        "v1 = T.tensor([-2., 0.3, 1e-3, 0.], dtype=T.float64, requires_grad=True)", "v2 = T.special.i1(v1)",
+        "g1 = T.autograd.grad(v2.sum(), v1, create_graph=True)", "g2 = T.autograd.grad(g1[0][:2].sum(), [v1, v2])",
+        "g3 = T.autograd.grad(T.special.i1(v1).sum(), v1, create_graph=True)", "g3[0].square().sum().backward()",
+    ],
+    **{
+        f"a diagonal of {view}": ["v1 = leaf(1, (4, 4))", f"v2 = {view}", "v3 = T.diagonal_scatter(v2, T.diagonal(v2)*2)"]
+        for view in ["v1.diagonal().unsqueeze(0)", "v1[:, ::2][1:2]", "v1[:1].expand(3, 4)", "v1[::2, ::2]"]
+    },
+    **{
+        f"windows too large for 32 bits: {call}": ["v1 = leaf(1, (1, 1, 4, 4))", f"T.nn.functional.{call}"]
+        for call in [
+            "avg_pool2d(v1, 2**40, padding=2**39)", "avg_pool1d(v1[0], 2**40, padding=2**39)", "avg_pool2d(v1, 2, 2**31)",
+            "avg_pool2d(v1, (2, -2**31 - 1))", "max_pool2d(v1, 2, dilation=2**31)", "lp_pool2d(v1, 2, 2**40)",
+            "avg_pool2d(v1, 2**31 - 1, padding=2**30 - 1)", "max_pool1d(v1[0], 2, 2**40)",
+        ]
+    },
+    **{
+        f"numbers too large for int64: {call}": [f"T.{call}"]
+        for call in ["add(2, 2**63)", "add(2**63, 2)", "sub(2, 2**63)", "mul(2, 2**63)", "add(2, 2**62)", "add(2.5, 2**63)"]
+    },
+    **{
+        f"no groups: {call}": ["v1 = leaf(1, (2, 4, 3))", call]
+        for call in [
+            "T.nn.functional.group_norm(v1, 0)", "T.nn.functional.group_norm(v1, -1)",
+            "T.native_group_norm(v1, None, None, 2, 4, 3, 0, 1e-5)",
+        ]
+    },
+    **{
         f"hooks on what a write goes through: {hook}, {write}, {root}": [
             "v1 = leaf(1, (3,), requires_grad=True)", "v2 = v1*1", "v3 = v2[0:2]", f"v3.{hook}", write,
             f"{root}.sum().backward()", "v4 = v3.grad",

@@ -34,6 +34,8 @@ class Known:
     kinds: str
     pattern: str
     reason: str
+    largest: float = float("inf")
+    """How far apart values may be, relative to their largest."""
 
     def covers(self, lines: list[str], difference: Difference) -> bool:
         """Whether this is such a difference; values, and what is seen at the end, may come of any line."""
@@ -44,9 +46,8 @@ class Known:
             or re.search(r"backward\(|autograd\.grad\(", difference.line) is not None
         )
         about = "\n".join(lines) if whole else difference.line
-        return difference.kind in self.kinds.split(", ") and bool(
-            re.search(self.pattern, f"{about} | {difference.text}")
-        )
+        alike = difference.kind in self.kinds.split(", ") and difference.size <= self.largest
+        return alike and bool(re.search(self.pattern, f"{about} | {difference.text}"))
 
 
 KNOWN = [
@@ -182,6 +183,22 @@ KNOWN = [
     ),
     Known("exception", r"DefaultCPUAllocator(.|\n)*MemoryError", "neither has so much memory"),
     Known(
+        "gradient value",
+        r"\.(to\(T\.\w*int\d+\)|int\(\)|long\(\))(.|\n)*ldexp\(|dtype='int\d+'(.|\n)*ldexp\(",
+        "torch's derivative of ldexp takes 2 to a whole number as a whole number, which is 0 for negative ones",
+    ),
+    Known(
+        "gradient value",
+        r"hardsigmoid\(",
+        "torch's sixth in the derivative of hardsigmoid is one of float32",
+        largest=1e-5,
+    ),
+    Known(
+        "requires_grad",
+        r"\.detach_\(\)",
+        "a view of what has been detached: torch's has a history that leads nowhere",
+    ),
+    Known(
         "dtype, refused",
         r"einsum\((.|\n)*(\.dtype|scalar type)",
         "torch does not look at the type of elements where there are none",
@@ -192,6 +209,16 @@ OPEN: list[Known] = [
     Known("strides", r"T\.(kron|einsum)\(", "products built of dims of size 1, whose strides count for torch's order"),
     Known("accepted", r"Can't detach views in-place", "detach_ of results that torch builds as views"),
     Known("accepted", r"a view of a leaf Variable", "writes to conjugates of leaves"),
+    Known(
+        "gradient value, value",
+        r"\b(householder_product|ormqr|qr|eigh|lu|lu_solve|lstsq|det|log_ndtr|polar)\((.|\n)*create_graph",
+        "which part of a second derivative passes through an output, which depends on the formula",
+    ),
+    Known(
+        "gradient value, value",
+        r"\b(adaptive_(avg|max)_pool1d|avg_pool1d|max_pool1d|instance_norm|tensordot|einsum|inner|multi_dot)\((.|\n)*(_\(|\] [*+-]?= )",
+        "writes to results that torch builds as views, after which their hooks and older gradients are others",
+    ),
 ]
 """Differences of pullback's that are known and not mended: counted apart, until a line can go."""
 

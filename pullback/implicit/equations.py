@@ -6,7 +6,7 @@ Newton's method and repetition find the solution; its derivatives follow from th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from ..core.tape import wrap
 from ..core.tensor import Tensor
 from .linear import LinearSolve, Operator, level_among, merged, one_by_one, pull_params, push_params, save, stand_in
 
+if TYPE_CHECKING:
+    from ..core.basics.types import Arguments, Tangent
+    from ..transforms.custom_transforms import VmapInfo
+
 
 class Equation:
     """An equation, how to solve it, and how to solve with its Jacobian: the settings of `Root`."""
@@ -28,7 +32,7 @@ class Equation:
     def derivative(self) -> Operator:
         """v -> the derivative of x -> f(x, *params) along v, as an operator with the parameters (x, *params)."""
 
-        def product(v: Tensor, x: Tensor, *params: Any) -> Tensor:
+        def product(v: Tensor, x: Tensor, *params: Tensor) -> Tensor:
             from ..func import jvp
 
             return jvp(lambda point: self.function(point, *params), (x,), (v,))[1]
@@ -38,7 +42,7 @@ class Equation:
     def adjoint(self) -> Operator:
         """u -> the pullback of u through x -> f(x, *params), as an operator with the parameters (x, *params)."""
 
-        def product(u: Tensor, x: Tensor, *params: Any) -> Tensor:
+        def product(u: Tensor, x: Tensor, *params: Tensor) -> Tensor:
             record = is_grad_enabled()
             with enable_grad():
                 point = stand_in(x, record, level_among(u, x, *params))
@@ -51,12 +55,12 @@ class Root(Function):
     """`apply(equation, start, *params)`: the solution of an equation."""
 
     @staticmethod
-    def forward(equation: Equation, start: Tensor, *params: Any) -> Tensor:
+    def forward(equation: Equation, start: Tensor, *params: Tensor) -> Tensor:
         with no_grad():
             return equation.find(start, params).clone()  # the start itself, maybe
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    def setup_context(ctx: Any, inputs: Arguments, output: Tensor) -> None:
         ctx.equation = inputs[0]
         save(ctx, output, inputs[2:])
 
@@ -68,14 +72,14 @@ class Root(Function):
         return (None, None, *pull_params(ctx.equation.function, x, params, -u, ctx.needs_input_grad[2:]))
 
     @staticmethod
-    def jvp(ctx: Any, _: Any, start: Any, *tangents: Any) -> Tensor:
+    def jvp(ctx: Any, _: None, start: Tangent, *tangents: Tangent) -> Tensor:
         x, *saved = ctx.saved_tensors
         params = merged(saved, ctx.others)
         pushed = push_params(ctx.equation.function, x, params, tangents)
         return LinearSolve.apply(ctx.equation.derivative(), None, -pushed, x, *params)
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> tuple[Tensor, int]:
+    def vmap(info: VmapInfo, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Tensor, int]:
         return one_by_one(Root, info.batch_size, in_dims, args), 0
 
 
@@ -91,7 +95,7 @@ def _length(x: Any) -> float:
 
 
 def newton(
-    f: Callable[..., Any], x: Tensor, params: tuple[Any, ...], tol: float | None, max_iters: int, method: str
+    f: Callable[..., Any], x: Tensor, params: tuple[Tensor, ...], tol: float | None, max_iters: int, method: str
 ) -> Tensor:
     """The x with f(x, *params) == 0 by Newton's method; a step that does not help is halved."""
     limit = _tolerance(x, tol)
@@ -119,7 +123,7 @@ def newton(
     raise RuntimeError(f"root() did not converge: |f(x)| is still {length:.3g} (at most {max_iters} Newton steps)")
 
 
-def _newton_step(f: Callable[..., Any], x: Tensor, params: tuple[Any, ...], residual: Tensor, method: str) -> Tensor:
+def _newton_step(f: Callable[..., Any], x: Tensor, params: tuple[Tensor, ...], residual: Tensor, method: str) -> Tensor:
     from ..func import jacfwd, jvp
 
     if method == "dense":
@@ -136,7 +140,7 @@ def _newton_step(f: Callable[..., Any], x: Tensor, params: tuple[Any, ...], resi
 
 
 def repeat(
-    f: Callable[..., Any], x: Tensor, params: tuple[Any, ...], tol: float | None, max_iters: int, memory: int = 5
+    f: Callable[..., Any], x: Tensor, params: tuple[Tensor, ...], tol: float | None, max_iters: int, memory: int = 5
 ) -> Tensor:
     """x <- f(x), where the next x mixes the last steps so that what they miss, to first order, cancels."""
     limit = _tolerance(x, tol)

@@ -24,15 +24,16 @@ from ..transforms.forward_mode import unknown_cotangent
 from .krylov import solve as krylov_solve
 
 if TYPE_CHECKING:
-    from ..core.basics.types import Arguments
+    from ..core.basics.types import Arguments, Tangent
+    from ..transforms.custom_transforms import VmapInfo
 
 
 class Operator:
     """A linear map given by its products, and how to solve with it."""
 
     matvec: Callable[..., Any]
-    tol: Any
-    max_iters: Any
+    tol: float | None
+    max_iters: int | None
 
     def __init__(self, matvec: Callable[..., Any], method: str, tol: float | None, max_iters: int | None) -> None:
         if method not in ("gmres", "cg", "dense"):
@@ -60,7 +61,7 @@ class Operator:
 def pullback_of(function: Callable[..., Any]) -> Callable[..., Any]:
     """(u, *params) -> the pullback of u through x -> function(x, *params), a linear map of x."""
 
-    def pulled(u: Tensor, *params: Any) -> Tensor:
+    def pulled(u: Tensor, *params: Tensor) -> Tensor:
         record = is_grad_enabled()
         with enable_grad():
             x = unknown_cotangent(u, level_among(u, *params))
@@ -73,7 +74,7 @@ class LinearSolve(Function):
     """`apply(operator, start, b, *params)`: the x with `operator.matvec(x, *params) == b`."""
 
     @staticmethod
-    def forward(operator: Operator, start: Tensor | None, b: Tensor, *params: Any) -> Tensor:
+    def forward(operator: Operator, start: Tensor | None, b: Tensor, *params: Tensor) -> Tensor:
         return operator.solve(b, params, start).clone()
 
     @staticmethod
@@ -90,7 +91,7 @@ class LinearSolve(Function):
         return (None, None, adjoint if ctx.needs_input_grad[2] else None, *pulled)
 
     @staticmethod
-    def jvp(ctx: Any, _: Any, start: Any, tangent: Any, *tangents: Any) -> Tensor:
+    def jvp(ctx: Any, _: None, start: Tangent, tangent: Tangent, *tangents: Tangent) -> Tensor:
         x, *saved = ctx.saved_tensors
         params = merged(saved, ctx.others)
         pushed = push_params(ctx.operator.matvec, x, params, tangents)
@@ -98,7 +99,7 @@ class LinearSolve(Function):
         return LinearSolve.apply(ctx.operator, None, right, *params)
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> tuple[Tensor, int]:
+    def vmap(info: VmapInfo, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Tensor, int]:
         return one_by_one(LinearSolve, info.batch_size, in_dims, args), 0
 
 
@@ -113,7 +114,9 @@ def save(ctx: Any, x: Tensor, params: tuple[Tensor, ...]) -> None:
     ctx.save_for_forward(x, *tensors)
 
 
-def push_params(function: Callable[..., Any], x: Tensor, params: tuple[Tensor, ...], tangents: tuple[Any, ...]) -> Any:
+def push_params(
+    function: Callable[..., Any], x: Tensor, params: tuple[Tensor, ...], tangents: tuple[Tangent, ...]
+) -> Any:
     """The derivative of `function(x, *params)` along the tangents of the parameters; None if there are none."""
     from ..func import jvp
 
@@ -178,7 +181,7 @@ def pull_params(
     return answers
 
 
-def one_by_one(function: Any, count: int, in_dims: tuple[Any, ...], args: Arguments) -> Tensor:
+def one_by_one(function: Any, count: int, in_dims: tuple[int | None, ...], args: Arguments) -> Tensor:
     """A batch of problems: each takes as many steps as it needs, so they are solved one after the other."""
     results = [
         function.apply(*[a if dim is None else a.select(dim, i) for a, dim in zip(args, in_dims, strict=True)])

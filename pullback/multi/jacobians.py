@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from ..transforms.arrays.batched import Batched
 from ..transforms.batched_grad import batch_level, gradient_rows, unbatched
 from ..utils._pytree import tree_flatten, tree_unflatten
 from .rows import Outer, RowSweep, SampleRows
+
+if TYPE_CHECKING:
+    from ..core.basics.types import Edge, Gradient
 
 
 def jacobian(
@@ -146,9 +149,9 @@ def leaves_of(outputs: Any, *, without: Any = ()) -> list[Tensor]:
     What they only depend on through the tensors `without` is left out.
     """
     flat, _ = tree_flatten(outputs)
-    found: dict[Any, int] = {}
+    found: dict[Edge, int] = {}
     seen: set = {anchor_of(x) if x._node is None else x._node for x in tree_flatten(without)[0]}
-    stack: list[Any] = [anchor_of(x) if x._node is None else x._node for x in flat if x.requires_grad]
+    stack: list[Edge] = [anchor_of(x) if x._node is None else x._node for x in flat if x.requires_grad]
     while stack:
         target = stack.pop()
         if target in seen:
@@ -192,7 +195,7 @@ def backward(
         freed(flat, targets)
 
 
-def gradients_for(targets: list[Tensor], rows: list[np.ndarray]) -> dict[Any, np.ndarray]:
+def gradients_for(targets: list[Tensor], rows: list[np.ndarray]) -> dict[Edge, np.ndarray]:
     """Parts of one row as gradients of leaves, each with memory of its own."""
     return {
         anchor_of(target): np.array(row, target._array.dtype).reshape(target._array.shape)
@@ -273,7 +276,7 @@ def _swept(losses: Tensor, inputs: list[Tensor], retain_graph: bool) -> tuple[li
     return found, level
 
 
-def _kept_apart(value: Any, count: int, level: int) -> Any:
+def _kept_apart(value: Gradient, count: int, level: int) -> Gradient:
     """Gradients of all samples; a hook may have answered with the same for each of them."""
     if type(value) in (SampleRows, Outer) or type(value) is Batched and value.batched:
         return value
@@ -281,7 +284,7 @@ def _kept_apart(value: Any, count: int, level: int) -> Any:
     return Batched(np.broadcast_to(array, (count, *array.shape)), level)
 
 
-def _matrix(value: Any) -> np.ndarray:
+def _matrix(value: Gradient) -> np.ndarray:
     array = value.array if type(value) is Batched else value if isinstance(value, np.ndarray) else value.whole()
     return array.reshape(len(array), math.prod(array.shape[1:]))
 

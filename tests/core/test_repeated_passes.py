@@ -79,7 +79,7 @@ def prepared(function, *leaves):
 
 
 def test_gradients_that_are_mostly_zeros_arrive_twice(monkeypatch):
-    monkeypatch.setattr("pullback.ops.loss.MOSTLY_ZEROS", 1)
+    monkeypatch.setattr("pullback.ops.class_losses.MOSTLY_ZEROS", 1)
     logits, first, second = leaf(4, 5), pullback.arange(4), pullback.arange(4) + 1
 
     def loss(logits):

@@ -12,7 +12,7 @@ from ...functional.checks import need_tensor
 from ...functional.matmul import linear
 from ...functional.operands import need_int
 from ...functional.reductions import log_softmax
-from ...ops import loss as ops
+from ...ops import class_losses as ops
 from ...ops.piecewise import relu
 from ...ops.sorting import take_along
 from ._common import constant, layer_function, reduced, reduction_name

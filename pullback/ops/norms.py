@@ -21,7 +21,7 @@ from .layouts import DISTANCE, MATRICES, along
 from .matmul import adjoint, matmul
 from .piecewise import sgn
 from .rearranging import triu
-from .reductions import sum_of_squares, unkeep
+from .reductions import sum_of_squares, with_reduced_axes
 from .samples import Draw, Sample, arrays
 from .striding import in_order
 
@@ -52,7 +52,7 @@ def _vector_norm(x: Array, order: float, axis: Axes, keepdims: bool) -> Array:
 
 def norm_pullback(g: Array, x: Array, out: Array, order: float, axis: Axes, keepdims: bool) -> Array:
     """Torch's subgradients: 0 where the norm, or for small orders the element, is 0; shared among equal maxima."""
-    g, out = unkeep(g, axis, keepdims), unkeep(out, axis, keepdims)
+    g, out = with_reduced_axes(g, axis, keepdims), with_reduced_axes(out, axis, keepdims)
     if order == 0:
         return np.where(False, g * x, 0)
     if order == 1:

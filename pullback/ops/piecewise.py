@@ -191,20 +191,20 @@ maximum: Op = op(
     "MaximumBackward0",
     np.maximum,
     kind="elementwise_pull",
-    a=lambda g, b, a: _share(g, a < b, a == b),
-    b=lambda g, b, a: _share(g, a > b, a == b),
+    a=lambda g, b, a: _share_of_winner(g, a < b, a == b),
+    b=lambda g, b, a: _share_of_winner(g, a > b, a == b),
 )
 minimum: Op = op(
     "MinimumBackward0",
     np.minimum,
     kind="elementwise_pull",
-    a=lambda g, b, a: _share(g, a > b, a == b),
-    b=lambda g, b, a: _share(g, a < b, a == b),
+    a=lambda g, b, a: _share_of_winner(g, a > b, a == b),
+    b=lambda g, b, a: _share_of_winner(g, a < b, a == b),
     samples=arrays((2, 3), (3,)),
 )
 
 
-def _share(g: Array, lost: Array, tied: Array) -> Array:
+def _share_of_winner(g: Array, lost: Array, tied: Array) -> Array:
     """Nothing where the other won, a half where they tie, all elsewhere: where one is NaN, both get it."""
     return drop(lost, choose(tied, g * 0.5, g))
 

@@ -57,7 +57,7 @@ def _fast_spread_all(g: Array, x_shape: Shape) -> Array:
     return whole
 
 
-def unkeep(value: Array, axis: Axes, keepdims: bool) -> Array:
+def with_reduced_axes(value: Array, axis: Axes, keepdims: bool) -> Array:
     """Give a reduced value its size-1 axes (back), so that it broadcasts against the input."""
     if keepdims:
         return value
@@ -332,11 +332,11 @@ def _fast_shared(g: Array, winners: Array, axis: Axes) -> Array:
 
 def _extreme_pullback(g: Array, x: Array, out: Array, axis: Axes, keepdims: bool) -> Array:
     """NaN where the result is: nothing equals it."""
-    return _shared(unkeep(g, axis, keepdims), x == unkeep(out, axis, keepdims), axis)
+    return _shared(with_reduced_axes(g, axis, keepdims), x == with_reduced_axes(out, axis, keepdims), axis)
 
 
 def _fast_extreme_pullback(g: Array, x: Array, out: Array, axis: Axes, keepdims: bool) -> Array:
-    return _fast_shared(unkeep(g, axis, keepdims), x == unkeep(out, axis, keepdims), axis)
+    return _fast_shared(with_reduced_axes(g, axis, keepdims), x == with_reduced_axes(out, axis, keepdims), axis)
 
 
 def _whole_winners(x: Array, out: Array) -> Array:

@@ -45,7 +45,7 @@ def places_of(index: Array, shape: tuple[int, ...], axis: int) -> Array:
 def add_at_places(out: Array, index: Array, src: Array, axis: int) -> Array:
     """`out`, which is contiguous, with the elements of `src` added where an index means."""
     index = brought(index, out)
-    src = np.reshape(cut(src, index), -1)
+    src = np.reshape(cut_to_index(src, index), -1)
     np.add.at(np.reshape(out, -1), np.reshape(places_of(index, out.shape, axis), -1), src.astype(out.dtype, copy=False))
     return out
 
@@ -53,11 +53,13 @@ def add_at_places(out: Array, index: Array, src: Array, axis: int) -> Array:
 def write_at_places(out: Array, index: Array, src: Array | Number, axis: int) -> Array:
     """`out`, which is contiguous, with the elements of `src`, or one number, where an index means."""
     index = brought(index, out)
-    np.reshape(out, -1)[places_of(index, out.shape, axis)] = cut(src, index) if getattr(src, "ndim", 0) else src
+    np.reshape(out, -1)[places_of(index, out.shape, axis)] = (
+        cut_to_index(src, index) if getattr(src, "ndim", 0) else src
+    )
     return out
 
 
-def cut(src: Any, index: Array) -> Array:
+def cut_to_index(src: Any, index: Array) -> Array:
     """As much of a source as an index has places for."""
     if not index.ndim or src.ndim != index.ndim:
         return np.reshape(np.reshape(src, -1)[: index.size], index.shape)
@@ -91,8 +93,8 @@ def _fast_spread(x: Array, index: Array, shape: Shape, axis: int) -> Array:
     return out
 
 
-def _back(g: Array, src_shape: Shape, index: Array, axis: int) -> Array:
-    """The cotangent of `src` in a scatter: what was read of it, zeros where it is larger than the index."""
+def _source_gradient(g: Array, src_shape: Shape, index: Array, axis: int) -> Array:
+    """The cotangent of `src` in a scatter: what the index reads, zeros where it is larger than the index."""
     picked = gather(g, index, axis=axis)
     if tuple(src_shape) == tuple(index.shape):
         return picked
@@ -148,7 +150,7 @@ scatter_add: Op = linear(
     _scatter_add,
     x=lambda g: g,
     index=None,
-    src=_back,
+    src=_source_gradient,
     kernel=kernel(_fast_scatter_add),
     batch=SCATTERED,
     samples=lambda draw: _places_drawn(draw, source=True),
@@ -196,7 +198,7 @@ scatter_src: Op = linear(
     _scatter,
     x=lambda g, index, axis: scatter_zero(g, index, axis=axis),
     index=None,
-    src=_back,
+    src=_source_gradient,
     kernel=kernel(_fast_scatter),
     batch=SCATTERED,
     aten="scatter.src",

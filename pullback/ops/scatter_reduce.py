@@ -21,7 +21,7 @@ from ..kernels.like import NUMPYS, brought, combine_at, copy, full, is_elsewhere
 from ..kernels.places import all_places, whole_slices
 from .layouts import SAME, SCATTERED
 from .samples import Draw, Sample
-from .scatter import cut, gather, places_of, scatter_zero, spread
+from .scatter import cut_to_index, gather, places_of, scatter_zero, spread
 
 if TYPE_CHECKING:
     from ..core.basics.types import NumPyArray as Array
@@ -46,7 +46,7 @@ def _reduced(x: Array, index: Array, src: Array, axis: int, reduce: str, include
     out = copy(x, "C")
     row = np.reshape(out, -1)
     index = brought(index, out)
-    places, values = np.reshape(places_of(index, x.shape, axis), -1), np.reshape(cut(src, index), -1)
+    places, values = np.reshape(places_of(index, x.shape, axis), -1), np.reshape(cut_to_index(src, index), -1)
     if not include_self:
         row[places] = _identity(reduce, out.dtype)
     combine_at(_UFUNCS[reduce], row, places, values.astype(out.dtype))
@@ -120,7 +120,7 @@ def _full(for_src: Array, src: Array) -> Array:
 
 
 def _extreme_rule(g: Array, x: Array, index: Array, src: Array, out: Array, axis: int) -> tuple[Array, Array]:
-    src = cut(src, index)
+    src = cut_to_index(src, index)
     mine = x == out
     theirs = src == gather(out, index, axis=axis)
     tied = tie_count(g, mine, theirs, index, axis=axis)
@@ -152,7 +152,7 @@ def _product_rule(
     g: Array, x: Array, index: Array, src: Array, out: Array, axis: int, include_self: bool
 ) -> tuple[Array, Array]:
     """Products without the element itself; where one element is zero, dividing by it is no way to leave it out."""
-    src = cut(src, index)
+    src = cut_to_index(src, index)
     shape = tuple(x.shape)
     x_without_zeros = np.where(x == 0, 1, x)
     others = scatter_reduce(x_without_zeros, index, src, axis=axis, reduce="prod", include_self=include_self)

@@ -140,7 +140,7 @@ def _partly_sorted(x: Array, rank: int, axis: int) -> tuple[Any, Any] | None:
     return keys, _place(np.partition(keys, rank, axis), rank, axis)
 
 
-def _apart(values: Array, axis: int, descending: bool) -> Array:
+def _differ_from_next(values: Array, axis: int, descending: bool) -> Array:
     """A mask that is true where an element of ordered rows differs from the next one."""
     lead = (slice(None),) * axis
     ahead, behind = values[(*lead, slice(None, -1))], values[(*lead, slice(1, None))]
@@ -187,7 +187,7 @@ def _topk(x: Array, k: int, axis: int, largest: bool, keepdims: bool) -> tuple[A
     if found is None:
         order = order_of(x, axis, largest)[(*lead, slice(0, k + 1))]
         values = take_along.forward(x, order, axis=axis)
-        apart = _apart(values, axis, largest)
+        apart = _differ_from_next(values, axis, largest)
         order, values = in_order(order[(*lead, slice(0, k))]), in_order(values[(*lead, slice(0, k))])
         if not k or apart.all():
             return values, order
@@ -208,7 +208,7 @@ def _topk(x: Array, k: int, axis: int, largest: bool, keepdims: bool) -> tuple[A
         order = order_of(np.take_along_axis(keys, places, -1), places.ndim - 1, largest)
         order = in_order(np.moveaxis(np.take_along_axis(places, order, -1), -1, axis))
         values = take_along.forward(x, order, axis=axis)
-        tied = left_out | ~_apart(values, axis, largest).all(axis)
+        tied = left_out | ~_differ_from_next(values, axis, largest).all(axis)
         if not tied.any():
             return values, order
     order = _first_as_torch(x, order, tied, axis, largest)

@@ -18,7 +18,7 @@ from .cumulative import has_zeros, products_before
 from .fusing import number_for
 from .layouts import MEDIAN_OF_ALL, along
 from .piecewise import fill
-from .reductions import count_of, mean_axes, mean_transpose, spread, sum_axes, sum_of_squares, unkeep
+from .reductions import count_of, mean_axes, mean_transpose, spread, sum_axes, sum_of_squares, with_reduced_axes
 from .samples import arrays
 from .shape import permute, reshape
 from .striding import in_order
@@ -59,9 +59,9 @@ def _variance_pullback(g: Array, x: Array, axis: Axes, keepdims: bool, correctio
     divisor = count - correction
     mean = sum_axes(x, axis=axis, keepdims=True) / max(count, 1)
     if divisor <= 0 and len(axis) == len(x.shape):  # the same for whatever else x might be
-        return unkeep(g, axis, keepdims) * np.where(x == mean, math.nan, math.inf)
+        return with_reduced_axes(g, axis, keepdims) * np.where(x == mean, math.nan, math.inf)
     scale = 2 / divisor if divisor else math.inf
-    return unkeep(g, axis, keepdims) * scale * (x - mean)
+    return with_reduced_axes(g, axis, keepdims) * scale * (x - mean)
 
 
 def _deviation_pullback(g: Array, x: Array, out: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
@@ -130,8 +130,8 @@ def _logsumexp(x: Array, axis: Axes, keepdims: bool) -> Array:
 logsumexp: Op = op(
     "LogsumexpBackward0",
     _logsumexp,
-    x=lambda g, x, out, axis, keepdims: unkeep(g, axis, keepdims) * np.exp(
-        conjugate(x) - conjugate(unkeep(out, axis, keepdims))
+    x=lambda g, x, out, axis, keepdims: with_reduced_axes(g, axis, keepdims) * np.exp(
+        conjugate(x) - conjugate(with_reduced_axes(out, axis, keepdims))
     ),
     batch=along("axis"),
 )  # fmt: skip
@@ -170,11 +170,11 @@ def _others(x: Array) -> Array:
 
 
 def _product_pullback(g: Array, x: Array, out: Array, axis: Axes, keepdims: bool) -> Array:
-    g = unkeep(g, axis, keepdims)
+    g = with_reduced_axes(g, axis, keepdims)
     if count_of(x.shape, axis) == 1:
         return g * fill(x, value=1)  # constant in x, so that second derivatives are zeros without rounding
     if not has_zeros(x):
-        return g * conjugate(unkeep(out, axis, keepdims) / x)
+        return g * conjugate(with_reduced_axes(out, axis, keepdims) / x)
     rest = tuple(i for i in range(len(x.shape)) if i not in axis)
     order = rest + tuple(axis)
     moved = permute(x, axes=order)

@@ -21,12 +21,12 @@ from ..core.grad_mode import no_grad
 from ..core.mode import current_mode
 from ..core.node import FREED, Node, NodeType, fill
 from ..core.plan import Call, Plan
-from ..core.recording import kept
+from ..core.recording import anchor_or_self
 from ..core.saved import SECOND_TIME, RawSaved, SavedTensor, describe_write, packed_output
 from ..core.tape import wrap
 from ..core.tensor import Anchor, Tensor
 from ..core.unbroadcast import dense
-from ..core.views import look_at_history
+from ..core.views import refresh_or_raise
 from .function_outputs import connect_outputs
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class SavedInput:
     __slots__ = ("tensor", "version")
 
     def __init__(self, tensor: Tensor) -> None:
-        self.tensor: Any = kept(tensor)
+        self.tensor: Any = anchor_or_self(tensor)
         self.version = 0 if tensor._storage is None else tensor._storage.version
 
 
@@ -204,7 +204,7 @@ class CustomNode(Node, FunctionCtx):
                 number = numbers[id(value)]
                 entries.append(packed_output(self, number, value, hooks[-1]) if hooks else SavedOutput(value, number))
             elif hooks:
-                entries.append(SavedTensor(kept(value), hooks[-1]))
+                entries.append(SavedTensor(anchor_or_self(value), hooks[-1]))
             else:
                 entries.append(SavedInput(value))
         self.saved = tuple(entries)
@@ -451,7 +451,7 @@ def run_function(
     if mode.grad:
         for needed, value in zip(needs, args, strict=True):
             if needed and value._view is not None:
-                look_at_history(value)
+                refresh_or_raise(value)
         for position, value in enumerate(args):
             if isinstance(value, (list, tuple, dict)):
                 _warn_of_tensors_in(value, cls, args, position)

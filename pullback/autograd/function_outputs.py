@@ -85,9 +85,9 @@ class _Connection:
         if id(value) in self.inputs or value._node is not None and value._view is not None:
             value = self.returned_as_is(value)  # a view that `forward` used has a history by now, as an input has
         elif value._node is not None:
-            value = writes.cut(value)
+            value = writes.detach_from_tape(value)
         if id(value) in self.constant:
-            return writes.cut(value) if value._requires_grad else value
+            return writes.detach_from_tape(value) if value._requires_grad else value
         if value._view is not None and self.mode.grad:
             value._view.origin = self.origin
             value._view.version = value._storage.version

@@ -131,7 +131,9 @@ class Sweep:
             self.capture(node, cotangent)
             return
         observed = node.hooks is not None and bool(node.hooks.post)  # not by hooks that are registered meanwhile
-        cotangent = self.whole(node, cotangent if node.hooks is None else run_pre_hooks(self, node, cotangent))
+        cotangent = self.with_missing_parts(
+            node, cotangent if node.hooks is None else run_pre_hooks(self, node, cotangent)
+        )
         results = self.gradients(node, cotangent)
         if node.hooks is not None and node.hooks.post:
             results = run_after(self, node, results, cotangent if observed else None)
@@ -145,7 +147,7 @@ class Sweep:
             if current_mode() is RECORD:
                 set_mode(NO_GRAD)
 
-    def whole(self, node: Node, cotangent: Cotangent) -> Cotangent:
+    def with_missing_parts(self, node: Node, cotangent: Cotangent) -> Cotangent:
         """The cotangent that rules are given: with zeros for outputs that nothing came from; None where nothing came."""
         if node.outputs is None:
             return cotangent
@@ -175,7 +177,7 @@ class Sweep:
         if target.is_node:
             self.deliver_nothing(target)
         elif self.arrivals is not None:
-            self.arrived(target)
+            self.count_arrival(target)
 
     def is_fresh(self, node: Node, gradient: Gradient, results: list[Gradient], cotangent: Cotangent) -> bool:
         """Return True if an operation's rule made this array for one input alone: then it can become a `.grad` as it is."""
@@ -300,7 +302,7 @@ class Sweep:
         else:
             leaves[leaf] = owned[leaf] = present + gradient
         if self.arrivals is not None:
-            self.arrived(leaf)
+            self.count_arrival(leaf)
 
     def dtype_at(self, leaf: Anchor, gradient: Gradient) -> DType:
         """The dtype that a leaf collects gradients in: its own, unless it asked for another, which `commit` settles."""
@@ -326,11 +328,11 @@ class Sweep:
 
     def count_arrivals(self) -> None:
         """Count the cotangents each leaf will get, so that hooks run when the last one is in."""
-        arrivals = {target: count for target, count in self.visits().items() if not target.is_node}
+        arrivals = {target: count for target, count in self.count_visits().items() if not target.is_node}
         if any(leaf._hooks is not None for leaf in arrivals):
             self.arrivals = arrivals
 
-    def visits(self) -> dict[Edge, int]:
+    def count_visits(self) -> dict[Edge, int]:
         """Everything this pass can reach, with the number of edges that lead there."""
         counts: dict[Edge, int] = {}
         stack = []
@@ -346,7 +348,7 @@ class Sweep:
                 visit(target)
         while stack:
             node = stack.pop()
-            for target in node.edges if node.general else node.plan.leads(node):
+            for target in node.edges if node.general else node.plan.edges_with_rules(node):
                 if target is not None and (self.reach is None or target in self.reach):
                     visit(target)
         return counts
@@ -354,10 +356,10 @@ class Sweep:
     def reachable(self) -> dict[Edge, int]:
         """How often each node and leaf will be visited, counted once."""
         if self.reached is None:
-            self.reached = self.visits()
+            self.reached = self.count_visits()
         return self.reached
 
-    def arrived(self, leaf: Edge) -> None:
+    def count_arrival(self, leaf: Edge) -> None:
         """Count an arrival at a leaf; the last one completes a leaf with hooks."""
         if leaf.is_node:
             return

@@ -89,11 +89,11 @@ def run_before(sweep: Sweep, node: Node, cotangent: Cotangent) -> Cotangent:
     for slot, reference in hooks.retained.items():
         tensor = reference()
         if tensor is not None and parts[slot] is not None:
-            retain(sweep, tensor, parts[slot])
+            retain_gradient(sweep, tensor, parts[slot])
     return parts if several else parts[0]
 
 
-def retain(sweep: Sweep, tensor: Tensor, gradient: Gradient) -> None:
+def retain_gradient(sweep: Sweep, tensor: Tensor, gradient: Gradient) -> None:
     """Put the gradient of a non-leaf tensor that asked for it into its `.grad`, which has no room for a whole batch."""
     if level_of(gradient._array if sweep.record else gradient) > level_of(tensor._array):
         return

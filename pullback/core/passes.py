@@ -41,7 +41,7 @@ def _ordinary_pass(target: Edge, cotangent: Cotangent, wanted: set[Anchor] | Non
         return None
     found = walk(target, cotangent, retain)
     if found[3] is None:
-        if target.plan.repeats.walked(len(found[2])):
+        if target.plan.repeats.count_walk(len(found[2])):
             from .written_out.repeats import write_out_if_repeated  # not part of every program
 
             write_out_if_repeated(target, found[2])

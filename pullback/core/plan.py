@@ -53,7 +53,7 @@ class Repeats:
         self.next_look: int = first_look  # after how many walks a pass is looked at
         self.last_form: Form | None = None  # of the pass that was looked at last
 
-    def walked(self, count: int) -> bool:
+    def count_walk(self, count: int) -> bool:
         """A pass over so many nodes was walked: whether to look at it."""
         self.walks += 1
         return self.walks >= (self.next_look if count <= LONG else self.next_look >> SOONER)
@@ -77,7 +77,7 @@ class Plan:
     """For one combination of inputs that need gradients: what to save, and which rule gets which of it."""
 
     __slots__ = (
-        "op", "needs", "wanted", "saves", "calls", "joint", "keeps_output", "frees", "blocked", "together", "record", "pull",
+        "op", "needs", "wanted", "saves", "calls", "joint", "keeps_output", "frees", "blocked", "side_by_side", "record", "pull",
         "narrower", "repeats",
     )  # fmt: skip
 
@@ -103,7 +103,7 @@ class Plan:
         self.frees: bool = frees or any([_is_array(code) for code in saves])
         # of large operands: rules run block by block, or each on a thread of its own
         self.blocked: bool = large and op.blocked and all([type(code) is int for code in saves])
-        self.together: bool = large and op.large == "rules side by side" and len(calls) > 1
+        self.side_by_side: bool = large and op.large == "rules side by side" and len(calls) > 1
         # the node of one application: (out, dtype, params, *inputs, *arrays) -> Node
         self.record: Any = None if op is None else make_recorder(self, len(needs))
         # what goes along each edge: (cotangent, saved values, params) -> gradients
@@ -124,7 +124,7 @@ class Plan:
         return plan
 
     @property
-    def places(self) -> bool:
+    def places_cotangent(self) -> bool:
         """True if the rule puts its cotangent at an `index` of zeros."""
         return bool(self.op.rare.selects)
 
@@ -137,7 +137,7 @@ class Plan:
         """Return True if a rule gives the gradient of this input."""
         return self.joint is not None and self.needs[position] or any(call.position == position for call in self.calls)
 
-    def leads(self, node: Node) -> list[Edge]:
+    def edges_with_rules(self, node: Node) -> list[Edge]:
         """Where a node sends cotangents: of `x * x`, one edge has the rule for both."""
         return [edge for position, edge in enumerate(node.edges) if self.has_rule(position)]
 

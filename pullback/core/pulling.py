@@ -28,14 +28,14 @@ def make_pull(plan: Plan) -> Pull:
         from .large_cotangents import pull_by_blocks
 
         return pull_by_blocks(plan)
-    if plan.together:
+    if plan.side_by_side:
         from .large_cotangents import pull_side_by_side
 
         return pull_side_by_side(plan)
     calls = {call.position: call for call in plan.engine_calls()}
     asked = tuple([None if i not in calls else sources_of(calls[i]) for i in range(len(plan.needs))])
     pull = write_pull(asked)(*[call.rule for call in calls.values()])
-    return pull_placed(plan, pull) if plan.calls and plan.places else pull
+    return pull_placed(plan, pull) if plan.calls and plan.places_cotangent else pull
 
 
 def sources_of(call: Call) -> Any:

@@ -63,7 +63,7 @@ def _write_recorder(count: int, needs: tuple[bool, ...], saves: tuple[SaveCode, 
                 f"        slots = slots_of(({', '.join(inputs)},), plan.wanted)",
             ]
         elif i in saves:
-            lines += [f"    if x{i} is not a{i} and x{i}._requires_grad: x{i} = kept(x{i})"]
+            lines += [f"    if x{i} is not a{i} and x{i}._requires_grad: x{i} = anchor_or_self(x{i})"]
     tensors = [code for code in saves if type(code) is int and code >= 0]
     if tensors:
         asked = " or ".join(
@@ -87,7 +87,8 @@ def _write_recorder(count: int, needs: tuple[bool, ...], saves: tuple[SaveCode, 
     ]
     text = "\n".join(["def make(plan):", *["    " + line for line in lines], "    return record"])
     names: dict[str, Any] = {
-        function.__name__: function for function in (Node, anchor_of, kept, refuse_inference, shape_of, slots_of)
+        function.__name__: function
+        for function in (Node, anchor_of, anchor_or_self, refuse_inference, shape_of, slots_of)
     }
     made: dict[str, Any] = {}
     exec(text, names | {"next_order": next_order}, made)
@@ -130,10 +131,10 @@ def save(plan: Plan, inputs: Operands, outs: tuple[Array, ...]) -> tuple[Saved, 
         value = array = value_of(code, plan.op, inputs, outs)
         if type(code) is int and code >= 0:
             array = getattr(value, "_array", value)
-            value = kept(value)
+            value = anchor_or_self(value)
         elif code == "arrays":
             array = tuple([getattr(item, "_array", item) for item in value])
-            value = SavedList(map(kept, value))
+            value = SavedList(map(anchor_or_self, value))
         elif code in ("outs", "extras"):
             value = array = SavedList(value)
         saved.append(value)
@@ -154,7 +155,7 @@ def value_of(code: SaveCode, op: Op, inputs: Operands, outs: tuple[Array, ...]) 
     return inputs if code == "arrays" else outs[op.rare.extras_from :] if code == "extras" else outs
 
 
-def kept(value: Operand) -> Operand:
+def anchor_or_self(value: Operand) -> Operand:
     """The object that a graph keeps for an input: for a leaf that requires grad its anchor, else the input itself."""
     if isinstance(value, Tensor) and value._inference:
         refuse_inference()

@@ -27,7 +27,7 @@ from .mode import RECORD, current_mode, transform_depth
 from .tape import wrap
 from .tensor import Tensor, anchor_of
 from .unbroadcast import dense, unbroadcast_array
-from .views import look_at_history
+from .views import refresh_or_raise
 
 if TYPE_CHECKING:
     from .basics.types import Array, Cotangent, DType, Gradient, Output, Outputs, Root, Shape, Targets, Weight
@@ -41,7 +41,7 @@ def backward_from(
 ) -> None:
     """`Tensor.backward`: the common case, one root and plain arguments, without detours."""
     if root._view is not None:
-        look_at_history(root)
+        refresh_or_raise(root)
     if create_graph or inputs is not None or not root._requires_grad:
         backward(root, gradient, retain_graph, create_graph, inputs=inputs)
         return
@@ -267,7 +267,7 @@ def root_of(output: Output, position: int, weight: Weight) -> Root:
             f"operation with integer or boolean results.{_described(output)}"
         )
     if output._view is not None:
-        look_at_history(output)
+        refresh_or_raise(output)
     return (anchor_of(output), 0) if output._node is None else (output._node, output._output_nr)
 
 
@@ -409,7 +409,7 @@ def _edge_of(target: Output) -> Root:
             f"pass.{_described(target)}"
         )
     if target._view is not None:
-        look_at_history(target)
+        refresh_or_raise(target)
     return (anchor_of(target), 0) if target._node is None else (target._node, target._output_nr)
 
 

@@ -76,7 +76,7 @@ def execution_order() -> list[Node | AccumulateGrad]:
             "_current_graph_task_execution_order expects the current backward to be executed with multithreading "
             "disabled, e.g. by running:\n\nwith torch.autograd.set_multithreading_enabled(False):\n    ..."
         )
-    arrivals = dict(sweep.visits())
+    arrivals = dict(sweep.count_visits())
     heap: list[tuple[int, Node]] = []
     order: list[Node | AccumulateGrad] = []
 

@@ -15,7 +15,7 @@ from .basics.storage import Storage, storage_of
 from .mode import current_mode
 from .node import FREED, Node
 from .op import identity_rule
-from .recording import SavedList, kept
+from .recording import SavedList, anchor_or_self
 from .tape import wrap
 from .tensor import Anchor, Tensor
 
@@ -472,7 +472,7 @@ def packed_output(node: Node, number: int, output: Tensor, hooks: HookPair) -> S
 def pack_inputs(plan: Plan, inputs: Operands, hooks: HookPair) -> dict[int, SavedTensor]:
     """The inputs that a plan saves, through a pair of saved-tensor hooks, by their numbers."""
     return {
-        code: SavedTensor(kept(inputs[code]), hooks)
+        code: SavedTensor(anchor_or_self(inputs[code]), hooks)
         for code in plan.saves
         if type(code) is int and code >= 0 and isinstance(inputs[code], Tensor)
     }

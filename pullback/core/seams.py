@@ -32,7 +32,7 @@ names_on_demand(
         "pullback.core.roots": "backward_from",
         "pullback.core.special_nodes": "DelayedError",
         "pullback.core.tape": "apply wrap",
-        "pullback.core.views": "look look_at_history",
+        "pullback.core.views": "refresh_if_usable refresh_or_raise",
         "pullback.functional.creation": "legacy_tensor",
         "pullback.shell.dispatch": "answer_of_mode run_by_modes run_on_tensors",
         "pullback.explaining.names": "describe_tensor",

@@ -148,7 +148,7 @@ class Tensor(TensorBase):
     def requires_grad(self) -> bool:
         """True if operations on this tensor are recorded, so that a backward pass reaches it."""
         if self._view is not None:
-            seams.look(self)
+            seams.refresh_if_usable(self)
         return self._requires_grad
 
     @requires_grad.setter
@@ -168,7 +168,7 @@ class Tensor(TensorBase):
 
     def _set_requires_grad(self, value: bool, complaint: str) -> None:
         if self._view is not None:
-            seams.look(self)
+            seams.refresh_if_usable(self)
         if self._node is not None:
             if value:
                 return
@@ -194,14 +194,14 @@ class Tensor(TensorBase):
     def is_leaf(self) -> bool:
         """True if no recorded operation made this tensor: gradients end here, in `.grad`."""
         if self._view is not None:
-            seams.look_at_history(self)
+            seams.refresh_or_raise(self)
         return self._node is None
 
     @property
     def grad_fn(self) -> Node | None:
         """The node of the operation that made this tensor, None for a leaf."""
         if self._view is not None:
-            seams.look_at_history(self)
+            seams.refresh_or_raise(self)
         node = self._node
         return None if node is None else node.as_torch_shows_it()
 
@@ -306,7 +306,7 @@ class Tensor(TensorBase):
     def retains_grad(self) -> bool:
         """True if `retain_grad()` was called on this non-leaf tensor."""
         if self._view is not None:
-            seams.look(self)
+            seams.refresh_if_usable(self)
         node = self._node
         if node is None or node.hooks is None:
             return False
@@ -321,7 +321,7 @@ class Tensor(TensorBase):
                 "Make it part of a graph first: ask for gradients of a leaf it is computed from."
             )
         if self._view is not None:
-            seams.look_at_history(self)
+            seams.refresh_or_raise(self)
         if self._node is not None and not self.retains_grad:
             self._node.ensure_hooks().retained[self._output_nr] = weakref.ref(self)
 
@@ -333,7 +333,7 @@ class Tensor(TensorBase):
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._view is not None:
-            seams.look_at_history(self)
+            seams.refresh_or_raise(self)
         if self._node is None:
             return add_hook(leaf_hooks(self).tensor_hooks.setdefault(0, HookDict()), hook)
         return add_hook(self._node.ensure_hooks().tensor_hooks.setdefault(self._output_nr, HookDict()), hook)
@@ -345,7 +345,7 @@ class Tensor(TensorBase):
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._view is not None:
-            seams.look_at_history(self)
+            seams.refresh_or_raise(self)
         if self._node is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         return add_hook(leaf_hooks(self).accumulated, hook)

@@ -160,14 +160,14 @@ def _broken(tensor: Tensor) -> RuntimeError:
     )
 
 
-def look_at_history(tensor: Tensor) -> None:
-    """`look` for what needs the history itself: it is an error if there is none any more, even in no_grad mode."""
+def refresh_or_raise(tensor: Tensor) -> None:
+    """`refresh_if_usable` for what needs the history itself: it is an error if there is none any more, even in no_grad mode."""
     if is_broken(tensor):
         raise _broken(tensor)
-    look(tensor)
+    refresh_if_usable(tensor)
 
 
-def look(tensor: Tensor) -> None:
+def refresh_if_usable(tensor: Tensor) -> None:
     """`refresh` for attributes: looking at a tensor that can no longer be used is no error."""
     if tensor._view.origin not in FINAL:
         if tensor._view.version >= 0 or current_mode().grad:  # a view without history gets one when it is wanted

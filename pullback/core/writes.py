@@ -29,9 +29,9 @@ from .views import (
     adopt_history,
     base_of,
     copy_slices,
-    look,
     made_by,
     refresh,
+    refresh_if_usable,
     replay_on,
     steps_of,
     with_shapes,
@@ -57,7 +57,7 @@ def check_writable(tensor: Tensor, mode: Mode, recording: bool) -> None:
         )
     view = tensor._view
     if view is not None:
-        look(tensor)
+        refresh_if_usable(tensor)
         # The base may have been asked for gradients after the view was made.
         recording = recording or mode.grad and tensor._array.dtype.kind in "fcV" and base_of(view)._requires_grad
     if not recording:
@@ -129,7 +129,7 @@ def check_no_overlap(array: Array, source: Array | None = None) -> None:
             )
 
 
-def cut(tensor: Tensor) -> Tensor:
+def detach_from_tape(tensor: Tensor) -> Tensor:
     """The same memory without the history of this tape: inside a batch, the tapes outside still follow it."""
     result = tensor.detach()
     result._array = tensor._array
@@ -220,7 +220,7 @@ def _aliases_to_read(tensor: Tensor) -> list[Tensor]:
 
         tangents_of(tensor)
     if tensor._requires_grad and tensor._node is None:
-        alias = cut(tensor)  # no_grad with forward mode: a leaf may be written
+        alias = detach_from_tape(tensor)  # no_grad with forward mode: a leaf may be written
     else:
         alias = alias_of(tensor)
     keep_tangents(alias)

@@ -11,7 +11,7 @@ from ..core.general import payload_of
 from ..core.mode import current_mode, set_mode, transform_depth
 from ..core.tape import apply, wrap
 from ..core.tensor import Tensor, anchor_of
-from ..core.writes import cut
+from ..core.writes import detach_from_tape
 from ..ops.shape import alias
 from ..transforms.arrays.batched import Batched, level_of
 from ..transforms.arrays.batching_rules import is_tensor
@@ -194,7 +194,7 @@ def _released_inside(array: Batched, own: Reach, recording: bool) -> Batched:
 
 def detached(x: Tensor) -> Tensor:
     """The tensor without this tape's history, with its tangents."""
-    result = cut(x)
+    result = detach_from_tape(x)
     result._tangent = x._tangent
     return result
 

@@ -9,7 +9,7 @@ from sys import getrefcount
 from typing import Any, NoReturn
 
 from ..core.basics.layout import contiguous_format
-from ..core.basics.on_demand import imported
+from ..core.basics.on_demand import import_place
 from ..core.tensor import Tensor, fields
 from ..ops.striding import address
 from .registry import public
@@ -152,7 +152,7 @@ def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
 
 def _storage_method(name: str, where: str, sentence: str) -> None:
     def method(self: Tensor) -> Any:
-        return imported(f"storage:{where}")(self)
+        return import_place(f"storage:{where}")(self)
 
     method.__name__ = name
     method.__doc__ = sentence

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from ..core.basics.on_demand import imported
+from ..core.basics.on_demand import import_place
 
 Rule = Callable[..., Any]
 
 
 def _found(place: Rule | str) -> Rule:
     """A function, or the one at "module:name" of the package, which is imported when it is first needed."""
-    found: Rule = imported(place) if isinstance(place, str) else place
+    found: Rule = import_place(place) if isinstance(place, str) else place
     return found
 
 

@@ -345,7 +345,7 @@ def _by_transposing(
     for out, cotangent in zip(outs, cotangents, strict=True):
         tangent = None if cotangent is None else next(found)
         if record and not recording and tangent is not None:
-            tangents_outside, tangent = tangent._tangent, writes.cut(tangent)
+            tangents_outside, tangent = tangent._tangent, writes.detach_from_tape(tangent)
             tangent._tangent = tangents_outside
         answers.append(_zeros_like(out) if cotangent is not None and tangent is None else tangent)
     return answers

@@ -1,6 +1,6 @@
 """Names that are loaded when somebody first asks for them, so that other programs do not wait for what is behind them.
 
-A module with such names says `names_on_demand(__name__, ...)`, and that is all there is to it; `imported` finds
+A module with such names says `names_on_demand(__name__, ...)`, and that is all there is to it; `import_place` finds
 the same place for those that keep it themselves. Where the functions of tensors are is written in `functional/names.py`.
 """
 
@@ -13,13 +13,13 @@ from types import MappingProxyType
 from typing import Any
 
 
-def imported(place: str) -> Any:
+def import_place(place: str) -> Any:
     """Import a module of the package and return one of its attributes, both given as "module:name"."""
     module, _, name = place.partition(":")
     return getattr(import_module(f"pullback.{module}"), name)
 
 
-def where(names: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def homes_of_names(names: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Each name's module and its name there, of the names in modules."""
     pairs = [(home, each.partition(":")) for home, row in names.items() for each in row.split()]
     return {name: (home, name_there or name) for home, (name, _, name_there) in pairs}
@@ -43,7 +43,7 @@ def names_on_demand(
 
     def find(name: str) -> Any:
         if names and not homes:
-            homes.update(where(names))
+            homes.update(homes_of_names(names))
         if name in homes:
             home, name_there = homes[name]
             value = getattr(import_module(home, module), name_there)

@@ -59,18 +59,18 @@ def inlined(form: Form, position: int, call: Call) -> Inlined | None:
         if known is None or name == "g":
             return None
         names[name] = source
-        given.append(known.shape if type(code) is tuple else named(name, known))
+        given.append(known.shape if type(code) is tuple else spelled_array(name, known))
         if type(code) is not tuple:
             values[name] = known
     if prod(cotangent.shape) + sum([prod(getattr(value, "shape", value)) for value in given]) > PRODUCT_ON_ONE_THREAD:
         return None
     try:
         with by_shape_alone(), np.errstate(all="ignore"):
-            found = call.rule(named("g", cotangent), *given)
+            found = call.rule(spelled_array("g", cotangent), *given)
             writer = Expression(found)
     except Exception:  # noqa: BLE001 - whatever a rule needs that names do not have, it is called
         return None
-    tried = [_tried(writer, values, order) for order in "CF"]
+    tried = [_run_on_zeros(writer, values, order) for order in "CF"]
     if any(type(result) is not ndarray or result.dtype is not cotangent.dtype for result in tried):
         return None
     in_order = tried[0].strides == tried[1].strides == np.empty(found.shape, cotangent.dtype).strides
@@ -78,7 +78,7 @@ def inlined(form: Form, position: int, call: Call) -> Inlined | None:
     return Inlined(writer.text, names, result, writer.is_new, in_order, tuple(writer.names.items()))
 
 
-def named(name: str, known: Known) -> Spelled:
+def spelled_array(name: str, known: Known) -> Spelled:
     """Any array of which no more than this is known."""
     return Spelled(Term(name, form="name"), np.zeros(known.shape, known.dtype))
 
@@ -100,7 +100,7 @@ def summed_over_rows(text: Inlined, wanted: Known) -> Inlined | None:
     return Inlined(summed, text.sources, wanted, in_order=True, names=names)
 
 
-def _tried(writer: Expression, values: dict[str, Known], order: Any) -> Any:
+def _run_on_zeros(writer: Expression, values: dict[str, Known], order: Any) -> Any:
     arrays = {name: np.zeros(value.shape, value.dtype, order) for name, value in values.items()}
     with np.errstate(all="ignore"):
         return eval(writer.text.format_map({name: name for name in arrays}), {**NAMES, **writer.names, **arrays})

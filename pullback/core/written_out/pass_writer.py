@@ -307,7 +307,7 @@ class _Writer:
         if relied_on:
             self.known_values[number] = relied_on
             self.known_results.update(edge for edge in edges if edge is not None and edge < 0)
-        if plan.joint is not None or plan.together:
+        if plan.joint is not None or plan.side_by_side:
             self.calls_python = True
             self.write(f"shares = run_joint(n{number}, g{number}, n{number}.arrays, None)")
         elif plan.saves and (number in self.loop if relied_on else None in texts):  # the check names what it looks at
@@ -319,7 +319,7 @@ class _Writer:
                 self.deliver_exactly(text, number, edge)
             elif edge >= 0 and self.has_parts(edge):
                 self.deliver_part(self.gradient(number, call), number, edge, call.position)
-            elif plan.places:
+            elif plan.places_cotangent:
                 self.place(self.gradient(number, call), number, edge)
                 self.exact.discard(edge)
             else:
@@ -329,10 +329,10 @@ class _Writer:
     def expression(self, number: int, call: Call) -> Inlined | None:
         """A rule as an expression that gives exactly what its edge asks for; None if the rule has to be called."""
         plan, edges, *_ = self.form.steps[number]
-        written = number in self.exact and plan.joint is None and not plan.together
+        written = number in self.exact and plan.joint is None and not plan.side_by_side
         text = inlined(self.form, number, call) if written else None
         wanted = known_target(self.form, edges[call.position])
-        if text is None or wanted is None or plan.places:
+        if text is None or wanted is None or plan.places_cotangent:
             return None
         return text if text.result == wanted else summed_over_rows(text, wanted)
 
@@ -345,7 +345,7 @@ class _Writer:
     def gradient(self, number: int, call: Call) -> str:
         """The call of a rule."""
         plan, (position, rule, sources) = self.form.steps[number].plan, call
-        if plan.joint is not None or plan.together:
+        if plan.joint is not None or plan.side_by_side:
             return f"shares[{position}]"
         if rule is identity_rule:
             return f"g{number}"

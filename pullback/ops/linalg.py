@@ -231,6 +231,11 @@ def _leave_one_out(values: Array) -> Array:
 def _cofactors(x: Array) -> Array:
     if x.size == 0:
         return copy(x)
+    finite = np.isfinite(x).all((-2, -1))
+    if not finite.all():  # LAPACK refuses such matrices; the others have their cofactors
+        out = np.full_like(x, np.nan)
+        out[finite] = _cofactors(x[finite])
+        return out
     try:
         inverted = np.linalg.inv(x)
         condition = np.abs(x).sum(-1).max(-1) * np.abs(inverted).sum(-1).max(-1)

@@ -198,6 +198,14 @@ PROGRAMS = {
         for call in ["add(2, 2**63)", "add(2**63, 2)", "sub(2, 2**63)", "mul(2, 2**63)", "add(2, 2**62)", "add(2.5, 2**63)"]
     },
     **{
+        f"a determinant beside ones that are not finite: {dtype}": [
+            f"v1 = leaf(1, (3, 2, 2), dtype={dtype!r})", "v1[1, 0, 1] = float('nan')", "v1.requires_grad_()",
+            "T.linalg.det(v1)[[0, 2]].abs().sum().backward()",
+            "assert v1.grad[[0, 2]].isfinite().all()", "v1.grad = None",
+        ]
+        for dtype in ["float64", "complex128"]
+    },
+    **{
         f"no groups: {call}": ["v1 = leaf(1, (2, 4, 3))", call]
         for call in [
             "T.nn.functional.group_norm(v1, 0)", "T.nn.functional.group_norm(v1, -1)",

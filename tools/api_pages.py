@@ -32,7 +32,7 @@ FAMILIES = {
     "Spectra": ("spectral",),
     "Layers": (
         "layers", "recurrence", "activation", "convolution", "distance", "normalization", "pooling", "vision", "quantization",
-        "_common",
+        "functional", "_common",
     ),
     "Settings": ("runtime",),
 }  # fmt: skip
@@ -174,7 +174,10 @@ def entry(module: str, name: str, value: Any) -> tuple[str, str, tuple[str, ...]
         dotted, value = f"{dotted}.{name}", getattr(value, name, None)
     if inspect.isclass(value):
         # Sphinx knows a class by its home, under which a namespace describes it already.
-        again = module == "pullback" and value.__module__.startswith(("pullback.autograd.", "pullback.amp."))
+        again = module == "pullback" and any(
+            getattr(importlib.import_module(f"pullback.{namespace}"), name, None) is value
+            for namespace in ("autograd", "amp")
+        )
         return "autoclass", dotted, (*["members"] * (name in WITH_MEMBERS), *["no-index"] * again)
     return ("autofunction", dotted, ()) if callable(value) else None
 

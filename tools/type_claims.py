@@ -12,9 +12,9 @@ import re
 import subprocess
 import sys
 import tempfile
-import venv
-from importlib.metadata import distribution
 from pathlib import Path
+
+from tools.environments import with_numpy
 
 ROOT = Path(__file__).parents[1]
 
@@ -88,12 +88,7 @@ def loaded_when_asked_for(x: Tensor) -> None:
 
 def environment(folder: Path) -> Path:
     """The Python of an empty environment with the wheel and NumPy in it."""
-    venv.create(folder, with_pip=False)
-    python = folder / "bin" / "python"
-    packages = next((folder / "lib").glob("python*")) / "site-packages"
-    numpy = distribution("numpy")
-    for name in {file.parts[0] for file in numpy.files or () if not file.parts[0].startswith(("..", "__"))}:
-        (packages / name).symlink_to(str(numpy.locate_file(name)))
+    python, packages = with_numpy(folder)
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "install", "--no-deps", "--target", str(packages), str(ROOT)], check=True)
     return python

@@ -2,13 +2,12 @@
 
 import subprocess
 import sys
-import venv
-from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 
 from pullback.shell.cli import as_torch
+from tools.environments import with_numpy
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,12 +27,8 @@ class Environment:
     """A virtual environment with NumPy and Pullback in it, and nothing else."""
 
     def __init__(self, folder: Path) -> None:
-        venv.create(folder, with_pip=False)
-        self.python = str(folder / "bin" / "python")
-        self.packages = Path(self.run("-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.strip())
-        numpy = distribution("numpy")
-        for name in {file.parts[0] for file in numpy.files or () if not file.parts[0].startswith(("..", "__"))}:
-            (self.packages / name).symlink_to(numpy.locate_file(name))
+        python, self.packages = with_numpy(folder)
+        self.python = str(python)
         (self.packages / "pullback.pth").write_text(str(ROOT))
         info = self.packages / "pullback-0.1.0.dist-info"
         info.mkdir()
